@@ -9,15 +9,38 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kitlib.lab.progress import ProgressEntry
 
 Judge = Callable[[Any, Any], str]
+Drawn = Callable[..., Any]
+"""Returns a chart; the argument `guess` is the learner's answer."""
 TRIES = 2
 """Number of wrong answers after which a solution is shown."""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a notebook knows when it shows an answer; a picture is drawn from it.
+
+    Attributes:
+        observed: the observation, before the question maps it to a choice.
+        cluster: the notebook's newest cluster; None = it has none.
+        facts: the facts given to `reveal`; an experiment's result is `value`.
+    """
+
+    observed: Any
+    cluster: Any = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.facts[name]
+
+
+Picture = Callable[[Findings], Drawn]
 
 
 @dataclass(frozen=True)
@@ -34,6 +57,7 @@ class Question:
         formula: the full formula, shown on demand.
         answer_of: maps the observation to one of the choices; None = the observed value is the answer.
         measured: whether its answer is a CPU measurement, which a busy machine disturbs.
+        picture: returns the picture of the answer, made by `kitlib.lab.pictures`; None = no picture.
     """
 
     key: str
@@ -45,6 +69,7 @@ class Question:
     formula: str = ""
     answer_of: Callable[[Any], Any] | None = None
     measured: bool = False
+    picture: Picture | None = None
 
 
 @dataclass(frozen=True)

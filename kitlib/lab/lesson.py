@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from kitlib.api.errors import KitError
 from kitlib.cluster.nodes.origin import origin_of, together
 from kitlib.lab import host, kubectl, real_nodes, room
-from kitlib.lab.exercise import TRIES, Judgement, Question, judged, tries
+from kitlib.lab.exercise import TRIES, Findings, Judgement, Question, judged, tries
 from kitlib.lab.gate import OutputGate, shows_all
 from kitlib.lab.lessons import content
 from kitlib.lab.notice import notice
+from kitlib.lab.pictures import picture_of
 from kitlib.lab.prediction import Prediction, Reveal
 from kitlib.lab.progress import Progress
 from kitlib.lab.summary import Summary
@@ -102,6 +103,7 @@ class Lesson:
         self._progress = progress or Progress()
         self._questions: dict[str, Prediction] = {}
         self._cluster: Any = None
+        self._newest: Any = None
         self._stages: list[Any] = []
         self._tally, self._compared, self._told = Tally(), set[str](), set[str]()
         self._served: kubectl.Served | None = None
@@ -125,7 +127,7 @@ class Lesson:
         """
         self._close_main()
         self._close_stages(only_real=True)
-        self._cluster = self._made(nodes, settings)
+        self._cluster = self._newest = self._made(nodes, settings)
         self._served = kubectl.serve(self._cluster)
         self._tell()
         return self._cluster
@@ -157,7 +159,7 @@ class Lesson:
         if self.kernel == "docker" and because not in self._told:
             self._told.add(because)
             notice(f"Simulated here, not on your real nodes: {because}.")
-        made = Cluster.simulated(nodes=nodes, **settings)
+        made = self._newest = Cluster.simulated(nodes=nodes, **settings)
         self._tally.add(made)
         return made
 
@@ -296,7 +298,8 @@ class Lesson:
         answer = known.answer_of(observed) if known.answer_of is not None else observed
         load = host.worst(self._cluster) if known.measured else None
         why = f"{known.why.format(observed=observed, **facts)} {load.sentence if load is not None else ''}".rstrip()
-        return self._questions[key].reveal(answer, why, known.formula)
+        drawn = None if known.picture is None else picture_of(known, Findings(observed, self._newest, facts))
+        return self._questions[key].reveal(answer, why, known.formula, drawn)
 
     def experiment(
         self,
@@ -331,7 +334,7 @@ class Lesson:
         if missing:
             raise KitError(f"experiment: observed: Required value: a function for {', '.join(missing)}")
         value = run()
-        known = {name: fact(value) if callable(fact) else fact for name, fact in facts.items()}
+        known = {"value": value, **{name: fact(value) if callable(fact) else fact for name, fact in facts.items()}}
         reveals = [self.reveal(one, read[one](value), **known) for one in keys]
         shown = [] if show is None else show(value)
         return ExperimentRun(reveals, value, shown if isinstance(shown, list | tuple) else [shown])

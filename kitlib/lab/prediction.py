@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kitlib.lab.exercise import Drawn
 from kitlib.lab.progress import Progress
 
 WAITING = "Answer the question above first. Not sure? Choose “I don’t know”."
@@ -31,6 +32,7 @@ class Verdict:
         right: whether the answer agrees with the observation.
         why: the rule behind the observed value, one or two sentences.
         formula: the full formula, shown folded.
+        picture: the picture of the answer as SVG text, with the learner's guess; "" = none.
     """
 
     question: str
@@ -39,6 +41,7 @@ class Verdict:
     right: bool
     why: str = ""
     formula: str = ""
+    picture: str = ""
 
     def __str__(self) -> str:
         if self.predicted is None:
@@ -52,7 +55,8 @@ class Verdict:
     def _repr_html_(self) -> str:
         mark = "✓" if self.right else "·" if self.predicted is None else "✗"
         more = f"<details><summary>Formula</summary>{html.escape(self.formula)}</details>" if self.formula else ""
-        return f'<div role="status" class="kitlib-verdict"><p><b>{mark}</b> {html.escape(str(self))}</p>{more}</div>'
+        said = f'<div role="status"><p><b>{mark}</b> {html.escape(str(self))}</p></div>'
+        return f'<div class="kitlib-verdict">{self.picture}{said}{more}</div>'
 
 
 def _shown(answer: Answer) -> Answer:
@@ -130,11 +134,11 @@ class Prediction:
         self.given = value
         self._tell()
 
-    def reveal(self, observed: Answer, why: str = "", formula: str = "") -> Reveal:
+    def reveal(self, observed: Answer, why: str = "", formula: str = "", picture: Drawn | None = None) -> Reveal:
         """Return the observation, shown as soon as there is an answer or an "I don't know"."""
-        return Reveal(self, observed, why, formula)
+        return Reveal(self, observed, why, formula, picture)
 
-    def observe(self, observed: Answer, why: str = "", formula: str = "") -> Verdict:
+    def observe(self, observed: Answer, why: str = "", formula: str = "", picture: Drawn | None = None) -> Verdict:
         """Compare the answer with the observation, record the score the first time, and return the verdict."""
         right = self.given is not None and self._agrees(observed)
         self.progress.record(
@@ -147,7 +151,8 @@ class Prediction:
             predicted=self.given,
             observed=observed,
         )
-        self.verdict = Verdict(self.question, self.given, observed, right, why, formula)
+        drawn = "" if picture is None else picture(guess=self.given).svg()
+        self.verdict = Verdict(self.question, self.given, observed, right, why, formula, drawn)
         return self.verdict
 
     def _agrees(self, observed: Answer) -> bool:
@@ -178,9 +183,11 @@ class Reveal:
         prediction: the question with its guess.
     """
 
-    def __init__(self, prediction: Prediction, observed: Answer, why: str = "", formula: str = "") -> None:
+    def __init__(
+        self, prediction: Prediction, observed: Answer, why: str = "", formula: str = "", picture: Drawn | None = None
+    ) -> None:
         self.prediction, self._observed = prediction, observed
-        self._why, self._formula = why, formula
+        self._why, self._formula, self._picture = why, formula, picture
         self._verdict: Verdict | None = None
         self._shown: Any = None
         if prediction.answered:
@@ -195,7 +202,7 @@ class Reveal:
 
     def _show(self) -> None:
         if self._verdict is None:
-            self._verdict = self.prediction.observe(self._observed, self._why, self._formula)
+            self._verdict = self.prediction.observe(self._observed, self._why, self._formula, self._picture)
         if self._shown is not None:
             self._shown.children = (text_widget(self._verdict._repr_html_()),)
 

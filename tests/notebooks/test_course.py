@@ -17,6 +17,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from course import ASKED, CHECKED, NAMES, Notebook, answer, points, right, solve
 from walls import is_wall, visible, walls
 
+from kitlib.lab.lessons import content
+
 pytestmark = pytest.mark.notebooks
 SECONDS = 60.0
 LONG_ID = re.compile(r"(?<![0-9a-zA-Z])(?=[0-9]*[a-f])[0-9a-f]{13,}(?![0-9a-zA-Z])")
@@ -77,6 +79,9 @@ def check(name: str, notebook: Any, folder: Path) -> None:
 def test_a_notebook_runs_on_the_simulated_kernel(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     notebook, seconds = run(name, tmp_path, monkeypatch)
     check(name, notebook, tmp_path)
+    asked = [content(name).questions[key] for source in Notebook(name).code for key in ASKED.findall(source)]
+    drawn = everything(outputs(notebook)).count('<div class="kitlib-verdict"><svg')
+    assert drawn == sum(one.picture is not None for one in asked), "an answer without its picture"
     assert seconds < SECONDS
     print(f"{name}: {seconds:.1f} s")
 

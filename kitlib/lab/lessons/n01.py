@@ -6,10 +6,22 @@ from typing import Any
 
 from kitlib.api.errors import KitError
 from kitlib.kubelet.cm.conversions import milli_cpu_to_quota
-from kitlib.lab.exercise import Exercise, Question, choice, first_problem, number
+from kitlib.lab import pictures as show
+from kitlib.lab.exercise import Exercise, Findings, Question, choice, first_problem, number
 from kitlib.lab.readings import pod_cgroup, quota_of
 
 MIB = 2**20
+
+
+def _requests(seen: Findings) -> dict[str, int]:
+    """Return the two values of which the pod's request is the larger, in milli-CPU."""
+    spec = seen.cluster.pod("pair").spec
+    asked = {one.name: one.resources.requests["cpu"].milli_value() for one in [*spec.init_containers, *spec.containers]}
+    both = [one.name for one in spec.containers]
+    return {f"init: {one.name}": asked[one.name] for one in spec.init_containers} | {
+        " + ".join(both): sum(asked[name] for name in both)
+    }
+
 
 QUESTIONS = [
     Question(
@@ -18,6 +30,13 @@ QUESTIONS = [
         unit="µs in every 100 ms",
         why="A CPU limit of half a CPU becomes a quota of half a period.",
         formula="quota = milli-CPU × period / 1000 = 500 × 100000 µs / 1000 = 50000 µs",
+        picture=show.amounts(
+            "CPU time that the container may use in a period",
+            lambda seen: {"quota": seen.observed},
+            unit="µs",
+            bounds=[("period", 100_000)],
+            picked=["quota"],
+        ),
     ),
     Question(
         "levels",
@@ -26,6 +45,7 @@ QUESTIONS = [
         choices=["1", "2", "3", "4"],
         answer_of=lambda path: str(path.strip("/").count("/") + 1),
         why="The path contains the cgroup of all pods, the QoS cgroup, the pod's cgroup and the container's cgroup.",
+        picture=show.nested("The way to the process", lambda seen: show.levels(seen.observed)),
     ),
     Question(
         "by-hand",
@@ -34,6 +54,12 @@ QUESTIONS = [
         answer_of=lambda limits: f"{min(limits) // MIB}Mi",
         why="The kernel enforces the limits at all levels of the cgroup tree. The smallest limit applies: "
         "the container's own limit is still 400Mi.",
+        picture=show.amounts(
+            "Which limit applies",
+            lambda seen: {"pod, written by hand": seen.observed[0], "container main": seen.observed[1]},
+            unit="bytes",
+            picked=["container main"],
+        ),
     ),
     Question(
         "request",
@@ -42,6 +68,12 @@ QUESTIONS = [
         why="The effective request is the larger of two values: the largest request of an init container, "
         "and the sum of the requests of the other containers.",
         formula="max(700, 300 + 200)",
+        picture=show.amounts(
+            "Which request counts",
+            _requests,
+            unit="milli-CPU",
+            picked=lambda seen: [max(rows := _requests(seen), key=rows.__getitem__)],
+        ),
     ),
     Question(
         "unlimited",
@@ -50,6 +82,15 @@ QUESTIONS = [
         choices=["40000 µs", "none"],
         answer_of=lambda quota: "none" if quota is None else f"{quota} µs",
         why="A container without a limit may use all CPUs, so the kubelet must not limit the pod either.",
+        picture=show.amounts(
+            "Quota at each level",
+            lambda seen: (
+                {"pod pair": seen.observed}
+                | {f"container {name}": quota_of(pod_cgroup(seen.cluster, "pair", name)) for name in ("main", "helper")}
+            ),
+            unit="µs",
+            picked=["pod pair"],
+        ),
     ),
     Question(
         "disk",
@@ -57,6 +98,19 @@ QUESTIONS = [
         choices=["limits.ephemeral-storage", "limits.cpu", "none"],
         answer_of=lambda controllers: "none" if not {"io", "blkio"} & set(controllers) else "limits.ephemeral-storage",
         why="Kubernetes does not isolate disk I/O: the kubelet writes no file of the I/O controller for a pod.",
+        picture=show.steps(
+            "Controllers in which the kubelet and the runtime write files of a pod",
+            lambda seen: {
+                "": [
+                    *(
+                        (name, "files are written", "done")
+                        for name in seen.observed
+                        if name in ("cpu", "memory", "pids", "cpuset")
+                    ),
+                    ("io", "no file" if not {"io", "blkio"} & {*seen.observed} else "written", "never"),
+                ]
+            },
+        ),
     ),
 ]
 

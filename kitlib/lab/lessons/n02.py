@@ -8,6 +8,7 @@ from kitlib.api.defaults import set_defaults
 from kitlib.api.podresources import pod_requests
 from kitlib.api.serialize import from_dict
 from kitlib.kubelet.qos.qos_class import compute_pod_qos
+from kitlib.lab import pictures as show
 from kitlib.lab.exercise import Exercise, Question, choice, first_problem
 from kitlib.lab.readings import file_names
 
@@ -19,6 +20,7 @@ QUESTIONS = [
         "The pod limits-only has limits for CPU and memory, and no requests. Which QoS class does the pod have?",
         choices=CLASSES,
         why="If a container has only a limit, the API server copies the limit into the request.",
+        picture=show.pod("limits-only"),
     ),
     Question(
         "cpu-only",
@@ -26,6 +28,7 @@ QUESTIONS = [
         "class does the pod have?",
         choices=CLASSES,
         why="The class Guaranteed requires a CPU limit and a memory limit in every container.",
+        picture=show.pod("cpu-only"),
     ),
     Question(
         "sidecar",
@@ -34,12 +37,14 @@ QUESTIONS = [
         choices=CLASSES,
         why="In a Guaranteed pod every container must have limits. One container without limits makes the "
         "pod Burstable.",
+        picture=show.pod("sidecar"),
     ),
     Question(
         "disk",
         "The pod named disk has a request and a limit for ephemeral storage only. Which QoS class does the pod have?",
         choices=CLASSES,
         why="The QoS class depends only on CPU and memory, and the pod named disk specifies neither.",
+        picture=show.pod("disk"),
     ),
     Question(
         "init",
@@ -47,6 +52,7 @@ QUESTIONS = [
         "requests a little CPU. Which QoS class does the pod have?",
         choices=CLASSES,
         why="The QoS class also depends on init containers, although they end before the other containers start.",
+        picture=show.pod("init"),
     ),
     Question(
         "upside-down",
@@ -54,6 +60,11 @@ QUESTIONS = [
         choices=["it is Burstable", "the limit is raised to the request", "it is never created"],
         answer_of=lambda names: "it is Burstable" if "upside-down" in names else "it is never created",
         why="The API server rejects a request above the limit, so this pod does not exist.",
+        picture=show.admission(
+            "The way of the manifest",
+            "requests 1 CPU under a limit of 500m",
+            refused=lambda seen: "upside-down" not in seen.observed,
+        ),
     ),
     Question(
         "place",
@@ -64,6 +75,11 @@ QUESTIONS = [
         ),
         why="A QoS-level cgroup has shares for pods that may use more than they request. The requests of "
         "a Guaranteed pod equal its limits, so its own limits are sufficient.",
+        picture=show.nested(
+            "Where the pod equal is",
+            lambda seen: [*show.levels(seen.observed), ("the pod equal", "Guaranteed")],
+            picked=lambda seen: [len(show.levels(seen.observed))],
+        ),
     ),
 ]
 

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from kitlib.lab import pictures as show
 from kitlib.lab.exercise import Exercise, Question, first_problem, number
 from kitlib.lab.readings import pod_cgroup, quota_of
 
 _LITTLE = "a few thousandths of a CPU to a few hundredths"
 _EQUAL = "a quarter: everyone gets the same"
+
+
+def _percent(used: Mapping[str, float]) -> dict[str, float]:
+    """Return the part of each pod in percent of the CPU time that all use."""
+    return {name: round(100 * cpus / (sum(used.values()) or 1)) for name, cpus in used.items()}
+
 
 QUESTIONS = [
     Question(
@@ -21,6 +29,9 @@ QUESTIONS = [
         "cgroups. Before C starts, A gets half of the CPU time.",
         formula="1024 / (1024 + 1024 + 2048)",
         measured=True,
+        picture=show.amounts(
+            "Parts of the CPU while all three are busy", lambda seen: _percent(seen["of"]), unit="%", picked=["a"]
+        ),
     ),
     Question(
         "alone",
@@ -29,6 +40,12 @@ QUESTIONS = [
         tolerance=0.05,
         why="Shares are weights, not limits: the kernel divides CPU time only among busy cgroups.",
         measured=True,
+        picture=show.amounts(
+            "Parts of the CPU while only A is busy",
+            lambda seen: _percent({"a": 0, "b": 0, "c": 0} | seen["of"]),
+            unit="%",
+            picked=["a"],
+        ),
     ),
     Question(
         "besteffort",
@@ -38,6 +55,7 @@ QUESTIONS = [
         why="The BestEffort pod got {observed:.3f} CPUs. The minimum weight of cgroup v2 gives the pod "
         "more CPU time than 2 shares on cgroup v1.",
         measured=True,
+        picture=show.amounts("CPU time of the four busy pods", lambda seen: seen["of"], unit="CPUs", picked=["free"]),
     ),
     Question(
         "quiet",
@@ -47,6 +65,13 @@ QUESTIONS = [
         tolerance=0.02,
         why="The pods can use all CPUs that the other cgroups leave idle. 91% is the minimum if all four "
         "cgroups are busy.",
+        picture=show.amounts(
+            "CPUs of the pods",
+            lambda seen: {case: cpus["kubepods"] for case, cpus in seen["of"].items()},
+            unit="CPUs",
+            bounds=[("all", 48)],
+            picked=["quiet daemons"],
+        ),
     ),
     Question(
         "idle",
@@ -55,6 +80,13 @@ QUESTIONS = [
         tolerance=0.1,
         why="The thread runs for 20 ms of every 100 ms. Then the kernel stops the thread until the next period begins.",
         measured=True,
+        picture=show.amounts(
+            "CPU time on an idle node",
+            lambda seen: {"one": seen.observed},
+            unit="milli-CPU",
+            bounds=[("limit", 200)],
+            picked=["one"],
+        ),
     ),
     Question(
         "threads",
@@ -74,6 +106,15 @@ QUESTIONS = [
         choices=["its requests and limits", "what it uses", "what it uses, in percent of its limit"],
         answer_of=lambda one: "what it uses" if set(one["usage"]) == {"cpu", "memory"} else "its requests and limits",
         why="An article says that kubectl top shows requests and limits, but the command shows only usage.",
+        picture=show.steps(
+            "What metrics.k8s.io has of a container",
+            lambda seen: {
+                "": [
+                    ("usage", ", ".join(f"{name} {value}" for name, value in seen.observed["usage"].items()), "now"),
+                    *((name, "in the Pod, not in the metrics", "never") for name in ("requests", "limits")),
+                ]
+            },
+        ),
     ),
 ]
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from kitlib.api.errors import KitError
-from kitlib.lab.exercise import Exercise, Question, first_problem, number
+from kitlib.api.release import Release
+from kitlib.kubelet.app.read import read_settings
+from kitlib.kubelet.loop.backoff import restart_back_off
+from kitlib.lab import pictures as show
+from kitlib.lab.exercise import Exercise, Findings, Question, first_problem, number
 
 MIB = 2**20
 REFUSES, KILLED, NEW_ONLY = (
@@ -19,6 +23,24 @@ def _lowered(result: tuple[str, str]) -> str:
     said, phase = result
     return REFUSES if said != "accepted" else NEW_ONLY if phase.startswith("Running") else KILLED
 
+
+def _back_offs(_: Findings) -> dict[str, float]:
+    """Return the kubelet's wait in seconds before each restart of a container."""
+    first, longest = restart_back_off(read_settings([]), Release.latest())
+    waits = [min(first * 2**kill, longest) for kill in range(6)]
+    return {f"after kill {kill}": wait for kill, wait in enumerate(waits, 2)}
+
+
+_LOWERED = show.steps(
+    "A limit below the memory in use",
+    lambda seen: {
+        "": [
+            ("administrator", "writes 100Mi; 150Mi are in use"),
+            ("kernel", seen.observed[0].partition(":")[0], "done" if seen.observed[0] == "accepted" else "stops"),
+            ("process", seen.observed[1], "now" if seen.observed[1] == "Running" else "stops"),
+        ]
+    },
+)
 
 QUESTIONS = [
     Question(
@@ -49,6 +71,12 @@ QUESTIONS = [
         unit="seconds",
         why="The back-off is 10, 20, 40, … up to 300 seconds. The kubelet resets the back-off after ten "
         "minutes without a restart.",
+        picture=show.amounts(
+            "Back-off before each restart",
+            _back_offs,
+            unit="seconds",
+            picked=lambda seen: [name for name, wait in _back_offs(seen).items() if wait == seen.observed],
+        ),
     ),
     Question(
         "lower-v1",
@@ -56,6 +84,7 @@ QUESTIONS = [
         choices=[REFUSES, KILLED, NEW_ONLY],
         answer_of=_lowered,
         why="On cgroup v1 the kernel returns EBUSY, and the process continues to run.",
+        picture=_LOWERED,
     ),
     Question(
         "lower-v2",
@@ -63,6 +92,7 @@ QUESTIONS = [
         choices=[REFUSES, KILLED, NEW_ONLY],
         answer_of=_lowered,
         why="On cgroup v2 the kernel accepts the new limit, reclaims memory, and then kills the process.",
+        picture=_LOWERED,
     ),
     Question(
         "order",
@@ -76,6 +106,13 @@ QUESTIONS = [
             else "memory.limit_in_bytes"
         ),
         why="The limit of memory and swap must not be below the limit of memory alone: the kernel returns EINVAL.",
+        picture=show.outcomes(
+            "Which file can be written first",
+            lambda seen: {
+                file: (said.partition(":")[0], said == "accepted")
+                for file, said in zip(("memory.memsw first", "memory first"), seen.observed, strict=True)
+            },
+        ),
     ),
     Question(
         "units",
@@ -84,6 +121,12 @@ QUESTIONS = [
         answer_of=int,
         why="The kernel reads K, M and G as powers of 1024. In a manifest 100M is 100 000 000 bytes, and "
         "100Mi is the number that the file shows.",
+        picture=show.amounts(
+            "100M in two languages",
+            lambda seen: {"100M in a manifest": 100_000_000, "100M in the file": int(seen.observed)},
+            unit="bytes",
+            picked=["100M in the file"],
+        ),
     ),
     Question(
         "minus",
@@ -93,6 +136,13 @@ QUESTIONS = [
             tuple(one == "accepted" for one in said), "on both"
         ),
         why="On cgroup v1 the kernel reads -1 as “no limit”. On cgroup v2 you write the word max instead.",
+        picture=show.outcomes(
+            "-1 as a limit",
+            lambda seen: {
+                f"cgroup v{version}": (said.partition(":")[0], said == "accepted")
+                for version, said in zip((1, 2), seen.observed, strict=True)
+            },
+        ),
     ),
     Question(
         "kmem",
@@ -106,6 +156,20 @@ QUESTIONS = [
             else "no limit: the write is ignored"
         ),
         why="Since Linux 6.6 a write to this file has no effect: memory.limit_in_bytes includes kernel memory.",
+        picture=show.steps(
+            "A write to memory.kmem.limit_in_bytes",
+            lambda seen: {
+                "": [
+                    ("administrator", "writes 10M"),
+                    (
+                        "kernel",
+                        seen.observed[0].partition(":")[0],
+                        "done" if seen.observed[0] == "accepted" else "stops",
+                    ),
+                    ("the file", f"shows {seen.observed[1]}", "now"),
+                ]
+            },
+        ),
     ),
     Question(
         "free",
@@ -113,6 +177,16 @@ QUESTIONS = [
         unit="MiB",
         tolerance=0.02,
         why="The command free shows the machine's memory, because /proc/meminfo ignores cgroups.",
+        picture=show.amounts(
+            "Which memory free shows",
+            lambda seen: {
+                "the machine": seen.cluster.nodes[0].status.capacity["memory"].value() / MIB,
+                "free in the container": seen.observed,
+            },
+            unit="MiB",
+            bounds=[("limit of the pod", 100)],
+            picked=["free in the container"],
+        ),
     ),
 ]
 

@@ -8,6 +8,7 @@ from kitlib.api.defaults import set_defaults
 from kitlib.api.resource import Quantity
 from kitlib.api.serialize import from_dict
 from kitlib.kubelet.qos.policy import get_container_oom_score_adjust
+from kitlib.lab import pictures as show
 from kitlib.lab.exercise import Exercise, Question, first_problem, number
 from kitlib.lab.manifests import pod
 
@@ -55,12 +56,14 @@ QUESTIONS = [
         why="The formula uses the machine's memory, not the allocatable memory. The kubelet truncates the "
         "result of the division.",
         formula="1000 − 1000 × 500 / 1280",
+        picture=show.points("oom_score_adj of honest", "honest"),
     ),
     Question(
         "bounds",
         "A Burstable container requests all of the machine's memory, 1Gi. What is its oom_score_adj?",
         unit="oom_score_adj",
         why="The formula gives 0. The lower bound 3 keeps the value above the value of every Guaranteed container.",
+        picture=show.points("oom_score_adj of the container", "requests all memory"),
     ),
     Question(
         "scope",
@@ -68,6 +71,10 @@ QUESTIONS = [
         choices=["careless", "the BestEffort pod"],
         answer_of=lambda dead: "careless" if dead == ["careless"] else "the BestEffort pod",
         why="The OOM killer considers only processes below the cgroup that reached its limit.",
+        picture=show.fates(
+            "Where the kernel looks for a victim",
+            {"careless": "uses more than its limit of 100Mi", "besteffort": "uses 400Mi, no limit"},
+        ),
     ),
     Question(
         "critical",
@@ -76,6 +83,7 @@ QUESTIONS = [
         unit="oom_score_adj",
         why="The kubelet gives a pod of the priority class system-node-critical the oom_score_adj of a "
         "Guaranteed pod, in any QoS class.",
+        picture=show.points("oom_score_adj of the critical pod", "critical, BestEffort"),
     ),
 ]
 

@@ -8,7 +8,8 @@ from kitlib.kubelet.app.read import read_settings
 from kitlib.kubelet.cm.node_allocatable import node_allocatable_reservation
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.config.machine import MachineInfo
-from kitlib.lab.exercise import Exercise, Question, choice, first_problem, number
+from kitlib.lab import pictures as show
+from kitlib.lab.exercise import Exercise, Findings, Question, choice, first_problem, number
 
 GIB = 2**30
 BOTH, RESERVED, EVICTION = (
@@ -18,6 +19,22 @@ BOTH, RESERVED, EVICTION = (
 )
 NO_START = "does not start"
 
+
+def _memory(seen: Findings, less_gib: float = 0.0, *, limit_gib: float = 0.0) -> dict[str, float]:
+    """Return the node's memory in GiB: capacity, the limit of kubepods if it is given, and allocatable.
+
+    Args:
+        seen: the notebook's values.
+        less_gib: the difference between the capacity and the limit; 0 = not given.
+        limit_gib: the limit; 0 = not given.
+    """
+    status = seen.cluster.nodes[0].status
+    has, offers = (amount["memory"].value() / 2**30 for amount in (status.capacity, status.allocatable))
+    limit = limit_gib or (has - less_gib if less_gib else 0)
+    middle = {"limit of kubepods": limit} if limit else {"difference": has - offers}
+    return {"capacity": has, **middle, "allocatable": offers}
+
+
 QUESTIONS = [
     Question(
         "memory",
@@ -26,6 +43,7 @@ QUESTIONS = [
         answer_of=lambda gib: {12: BOTH, 4: RESERVED, 8: EVICTION}.get(gib, "kernel and page tables"),
         why="{observed:g} GiB of the machine's memory are not available for pods.",
         formula="allocatable = capacity − kube-reserved − system-reserved − hard eviction threshold",
+        picture=show.amounts("Memory of the node", lambda seen: _memory(seen), unit="GiB", picked=["difference"]),
     ),
     Question(
         "kubepods",
@@ -38,6 +56,9 @@ QUESTIONS = [
         }[gib],
         why="The memory limit of kubepods includes the eviction threshold, because the kubelet enforces "
         "this threshold.",
+        picture=show.amounts(
+            "Memory of the node", lambda seen: _memory(seen, seen.observed), unit="GiB", picked=["limit of kubepods"]
+        ),
     ),
     Question(
         "limits",
@@ -45,6 +66,19 @@ QUESTIONS = [
         "these pods fit on the node?",
         unit="pods",
         why="Each pod requests 3.8 CPUs: 62 / 3.8 = 16.3. The scheduler ignores the limits of 16 CPUs.",
+        picture=show.amounts(
+            "Pods on the node",
+            lambda seen: {"run": seen.observed, "wait": len(seen.cluster.pods()) - seen.observed},
+            unit="pods",
+            bounds=lambda seen: [
+                (
+                    "room by request",
+                    seen.cluster.nodes[0].status.allocatable["cpu"].milli_value()
+                    / seen.cluster.pods()[0].spec.containers[0].resources.requests["cpu"].milli_value(),
+                )
+            ],
+            picked=["run"],
+        ),
     ),
     Question(
         "missing",
@@ -54,6 +88,15 @@ QUESTIONS = [
         answer_of=lambda said: "limits system.slice" if said == "starts" else NO_START,
         why="The kubelet needs a flag with the name of the reserved cgroup. This cgroup must exist: the "
         "kubelet does not create it.",
+        picture=show.steps(
+            "The kubelet starts?",
+            lambda seen: {
+                "": [
+                    ("flags", "enforce system-reserved, without its cgroup"),
+                    ("kubelet", seen.observed, "stops" if seen.observed != "starts" else "now"),
+                ]
+            },
+        ),
     ),
     Question(
         "worked-cpu",
@@ -61,6 +104,12 @@ QUESTIONS = [
         unit="shares",
         why="The two reservations of 500m leave 7 CPUs for pods.",
         formula="(8000 − 500 − 500) × 1024 / 1000 = 7168",
+        picture=show.amounts(
+            "cpu.shares of the node",
+            lambda seen: {"8 CPUs": 8 * 1024, "kubepods.slice": seen.observed},
+            unit="shares",
+            picked=["kubepods.slice"],
+        ),
     ),
     Question(
         "worked-burstable",
@@ -69,6 +118,12 @@ QUESTIONS = [
         tolerance=0.001,
         why="The shares correspond to the sum of the Burstable requests: 500m of nginx and 1010m of the system pods.",
         formula="1510 × 1024 / 1000 = 1546",
+        picture=show.amounts(
+            "cpu.shares in kubepods.slice",
+            lambda seen: {"kubepods.slice": 7 * 1024, "kubepods-burstable.slice": seen.observed},
+            unit="shares",
+            picked=["kubepods-burstable.slice"],
+        ),
     ),
     Question(
         "own",
@@ -76,6 +131,16 @@ QUESTIONS = [
         unit="MiB",
         why="The kubelet subtracts both reservations. Pods can request {offered}, which is 100Mi less than this limit.",
         formula="1024 − 128 − 128",
+        picture=show.amounts(
+            "Memory of the node",
+            lambda seen: {
+                name: amount * 1024
+                for name, amount in _memory(seen, limit_gib=seen.observed / 1024).items()
+                if name != "difference"
+            },
+            unit="MiB",
+            picked=["limit of kubepods"],
+        ),
     ),
     Question(
         "hog",
@@ -86,6 +151,13 @@ QUESTIONS = [
         ),
         why="The pod ended with the reason {ending}. The pod has no limit, but /kubepods has a limit of "
         "{limit} MiB for all pods together.",
+        picture=show.amounts(
+            "Memory of the pod",
+            {"hog": 900},
+            unit="MiB",
+            bounds=lambda seen: [("limit of kubepods", seen["limit"])],
+            crossed=lambda seen: {"hog": seen["ending"]} if seen.observed == "Failed" else {},
+        ),
     ),
 ]
 

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from kitlib.api.resource import Quantity
 from kitlib.kubelet.cm.qos_container_manager import qos_requests
+from kitlib.kubelet.loop.housekeeping import QOS_EVERY
+from kitlib.lab import pictures as show
 from kitlib.lab.exercise import Exercise, Question, choice, first_problem, number
 from kitlib.lab.readings import file_names
+
+
+def _short(path: str) -> str:
+    """Return the name of a child of kubepods, with a pod's UID cut."""
+    name = path.removeprefix("/kubepods/")
+    return name if len(name) <= 12 else f"{name[:11]}…"
+
 
 QUESTIONS = [
     Question(
@@ -15,6 +25,21 @@ QUESTIONS = [
         unit="milli-CPU",
         tolerance=0.03,
         why="The kubelet adds up only the requests of Burstable pods: 300m and 700m. The file {file} contains {value}.",
+        picture=show.amounts(
+            "CPU requests",
+            lambda seen: (
+                {
+                    one["metadata"]["name"]: Quantity.parse(
+                        one["spec"]["containers"][0]["resources"]["requests"]["cpu"]
+                    ).milli_value()
+                    for one in seen["of"]
+                }
+                | {"burstable": seen.observed}
+            ),
+            unit="milli-CPU",
+            picked=["burstable"],
+            notes={"sure": "Guaranteed"},
+        ),
     ),
     Question(
         "best",
@@ -23,6 +48,11 @@ QUESTIONS = [
         answer_of=lambda value: "the minimum" if value in (1, 2) else "what the others leave",
         why="The kubelet creates both QoS-level cgroups when it starts. The cgroup besteffort always has "
         "2 shares, or weight 1 on v2.",
+        picture=show.amounts(
+            "The file of besteffort",
+            lambda seen: {step: of["besteffort"] for step, of in seen["of"].items()},
+            picked=["at first"],
+        ),
     ),
     Question(
         "listing",
@@ -31,6 +61,12 @@ QUESTIONS = [
         why="The shares correspond to the sum of the Burstable requests. The shares 204 and 102 "
         "correspond to 200m and 100m, truncated.",
         formula="11095 × 1024 / 1000 = 11361",
+        picture=show.amounts(
+            "cpu.shares below kubepods",
+            lambda seen: {_short(path): shares for path, shares in seen["of"].items()},
+            unit="shares",
+            picked=["burstable"],
+        ),
     ),
     Question(
         "burstable",
@@ -39,6 +75,7 @@ QUESTIONS = [
         unit="M",
         tolerance=0.001,
         why="The limit is 1000 − 100 − 200. The kernel stores limits in pages, so the limit can be slightly smaller.",
+        picture=show.amounts("Limits of memory", lambda seen: seen["of"], unit="M", picked=["besteffort"]),
     ),
     Question(
         "half",
@@ -46,6 +83,7 @@ QUESTIONS = [
         unit="M",
         tolerance=0.001,
         why="The limit is 1000 − 50 − 100, because the kubelet reserves half of each request.",
+        picture=show.amounts("Limits of memory", lambda seen: seen["of"], unit="M", picked=["besteffort"]),
     ),
     Question(
         "in-use",
@@ -58,6 +96,9 @@ QUESTIONS = [
         ),
         why="With the memory in use as its limit, the class cannot use more memory. A minute later the "
         "kubelet tries the computed limit again.",
+        picture=show.amounts(
+            "besteffort, when the pods come", lambda seen: seen.observed, unit="M", picked=["limit of besteffort (M)"]
+        ),
     ),
     Question(
         "rewritten",
@@ -65,6 +106,16 @@ QUESTIONS = [
         "desired cgroup tree after 90 s?",
         unit="values",
         why="The kubelet writes the QoS-level cgroups every minute, even if nothing has changed.",
+        picture=show.steps(
+            "A changed weight",
+            lambda seen: {
+                "": [
+                    ("administrator", "writes 5"),
+                    (f"kubelet, every {QOS_EVERY:g} s", "compares and writes again"),
+                    ("burstable", f"{seen.observed} values differ", "now" if not seen.observed else "stops"),
+                ]
+            },
+        ),
     ),
 ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kitlib.kubelet.util.cpuset import parse_cpus
+from kitlib.lab import pictures as show
 from kitlib.lab.exercise import Exercise, Question, choice, first_problem, number
 
 WHERE = ("CPU 0", "CPU 1", "CPUs 0 and 1", "it does not start")
@@ -27,6 +28,12 @@ QUESTIONS = [
         answer_of=lambda names: {3: "all three", 2: "earlier and pod-2", 1: "only pod-2"}.get(len(names), "none"),
         why="Exclusive CPUs require a Guaranteed pod and a container that requests a whole number of "
         "CPUs. 500m is not a whole number.",
+        picture=show.cpu_sets(
+            "CPUs that each pod may use",
+            lambda seen: seen["value"],
+            lambda seen: seen.cluster.nodes[0].status.capacity["cpu"].value(),
+            picked=lambda seen: seen.observed,
+        ),
     ),
     Question(
         "pool",
@@ -35,6 +42,12 @@ QUESTIONS = [
         answer_of=lambda text: len(parse_cpus(text)),
         why="Containers without exclusive CPUs may use the reserved CPU 0, because it stays in the shared pool.",
         formula="64 − 12 − 16",
+        picture=show.cpu_sets(
+            "CPUs that each pod may use",
+            lambda seen: seen["value"],
+            lambda seen: seen.cluster.nodes[0].status.capacity["cpu"].value(),
+            picked=["pod-1"],
+        ),
     ),
     Question(
         "gap",
@@ -47,6 +60,12 @@ QUESTIONS = [
         why="pod-2 starts immediately with its exclusive CPUs. The CPU manager updates running containers "
         "only at its tick, every 10 s from the kubelet's start. Here it updated pod-1 after "
         "{observed} seconds. pod-2 does not wait until other pods leave its CPUs.",
+        picture=show.amounts(
+            "Seconds on the same CPUs",
+            lambda seen: {f"{late} s after a tick": gap for late, gap in seen["value"].items()},
+            unit="s",
+            bounds=[("tick", 10)],
+        ),
     ),
     Question(
         "mask",
@@ -55,6 +74,13 @@ QUESTIONS = [
         answer_of=lambda text: "4, 5, 20 and 21" if text == "4-5,20-21" else text,
         why="The hexadecimal digit 3 is 0011 in binary. The second digit from the right represents CPUs 4 "
         "to 7, and the sixth digit represents CPUs 20 to 23.",
+        picture=show.cpu_sets(
+            "The CPUs of the mask, four a hexadecimal digit",
+            lambda seen: {"xxx": seen.observed},
+            32,
+            split=4,
+            picked=["xxx"],
+        ),
     ),
     Question(
         "qualify",
@@ -63,6 +89,12 @@ QUESTIONS = [
         answer_of=len,
         why="Only the pods whole and as-milli are Guaranteed and request a whole number of CPUs. 2 and "
         "2000m are the same number.",
+        picture=show.cpu_sets(
+            "CPUs that each pod may use",
+            lambda seen: {name: cpus for name, (_, cpus) in seen["value"].items()},
+            8,
+            picked=lambda seen: seen.observed,
+        ),
     ),
     Question(
         "squeezed",
@@ -71,6 +103,13 @@ QUESTIONS = [
         tolerance=0.05,
         why="Three CPUs are left for the three Burstable pods. Although the new pod sleeps, no other pod "
         "can use its exclusive CPUs.",
+        picture=show.amounts(
+            "CPU time",
+            lambda seen: seen["value"]["with owner"],
+            unit="CPUs",
+            bounds=[("CPUs of the node", 8)],
+            picked=["noise-0"],
+        ),
     ),
     Question(
         "crowd",
@@ -79,6 +118,12 @@ QUESTIONS = [
         answer_of=lambda text: _PLACES.get(text, text),
         why="Before the pod named owner started, the pod named crowd could use {alone}. Then the kubelet "
         "changed the cpuset of the running container.",
+        picture=show.cpu_sets(
+            "CPUs that each pod may use",
+            lambda seen: {"crowd alone": seen["alone"], **seen["value"]},
+            lambda seen: seen.cluster.nodes[0].status.capacity["cpu"].value(),
+            picked=["crowd"],
+        ),
     ),
     Question(
         "owner",
@@ -86,6 +131,12 @@ QUESTIONS = [
         choices=WHERE,
         answer_of=lambda text: _PLACES.get(text, "it does not start"),
         why="CPU 0 is reserved, so CPU 1 is the first available CPU. A machine with one CPU has no CPU available.",
+        picture=show.cpu_sets(
+            "CPUs that each pod may use",
+            lambda seen: seen["value"],
+            lambda seen: seen.cluster.nodes[0].status.capacity["cpu"].value(),
+            picked=["owner"],
+        ),
     ),
     Question(
         "gpu",
@@ -94,6 +145,9 @@ QUESTIONS = [
         answer_of=_near,
         why="With the policy none the kubelet merges no hints, so the CPU manager takes the first free CPUs, which are "
         "on the other NUMA node.",
+        picture=show.cpu_sets(
+            "CPUs of the pod; its GPU is on NUMA node 1, at CPUs 4 to 7", lambda seen: seen.observed, 8, split=4
+        ),
     ),
     Question(
         "wide",
@@ -108,6 +162,13 @@ QUESTIONS = [
         ),
         why="The scheduler does not know NUMA nodes, so it binds the pod to this node. The kubelet can "
         "only reject the pod. The pod does not move to another node.",
+        picture=show.cpu_sets(
+            "CPUs of the pod of 5 CPUs",
+            lambda seen: {policy: row["wide"] for policy, row in seen["value"].items()},
+            8,
+            split=4,
+            picked=["single-numa-node"],
+        ),
     ),
 ]
 

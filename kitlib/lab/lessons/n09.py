@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kitlib.kubelet.cm.cgroup_names import to_systemd
 from kitlib.kubelet.cm.conversions import milli_cpu_to_shares, shares_to_weight_by_runtime
+from kitlib.lab import pictures as show
 from kitlib.lab.exercise import Exercise, Question, choice, number
 
 WRITTEN = ("cpu,cpuacct", "memory", "cpuset", "pids", "hugetlb")
@@ -20,6 +21,7 @@ QUESTIONS = [
         answer_of=lambda slashes: "it can" if slashes <= 3 else LEVELS,
         why="In a slice's name each dash starts a new level, so the directory would be {observed} levels "
         "deep. The kubelet writes underscores instead.",
+        picture=show.nested("The directories of the name as printed", lambda seen: show.levels(seen["of"])),
     ),
     Question(
         "ratio",
@@ -30,6 +32,12 @@ QUESTIONS = [
         answer_of=lambda times: LARGER if times > 10 else SAME if times > 0.9 else SMALLER,
         why="The BestEffort pod gets {observed:.1f} times as much CPU time on v2, but its part is still "
         "small: the weights are 1 and 39, the shares 2 and 1024.",
+        picture=show.amounts(
+            "Part of the CPU of the BestEffort pod",
+            lambda seen: {f"cgroup v{version}": 100 * part for version, part in seen["of"].items()},
+            unit="%",
+            picked=["cgroup v2"],
+        ),
     ),
     Question(
         "eleven",
@@ -39,6 +47,10 @@ QUESTIONS = [
         why="The simulated kernel mounts cpu,cpuacct, memory, cpuset, pids and hugetlb. In the hierarchy "
         "devices the runtime writes the allowed devices, not an amount. In the others it only creates "
         "a directory. On v2 the file /proc/PID/cgroup has one line: 0::…",
+        picture=show.places(
+            "Hierarchies that the simulated kernel mounts",
+            lambda seen: {line.split(":")[1]: show.PlaceCard([], "mounted", "chosen") for line in seen.observed},
+        ),
     ),
     Question(
         "outside",
@@ -46,6 +58,12 @@ QUESTIONS = [
         "containers use together?",
         unit="MiB",
         why="Each container has its own limit of 256Mi, and no container's cgroup is below the pod's cgroup.",
+        picture=show.amounts(
+            "Memory of both containers together",
+            lambda seen: seen["of"],
+            unit="MiB",
+            bounds=[("limit of the pod", 256)],
+        ),
     ),
 ]
 

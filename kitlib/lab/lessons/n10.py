@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kitlib.lab import pictures as show
 from kitlib.lab.exercise import Exercise, Question, choice, first_problem, number
 
 SOON, TEN, MINUTE, NEVER = "within two seconds", "within ten seconds", "within a minute", "never"
@@ -25,6 +26,15 @@ QUESTIONS = [
         answer_of=len,
         why="cpu and cpuacct share one hierarchy, and cpuset and memory have one each. The kubelet starts "
         "without the other hierarchies.",
+        picture=show.places(
+            "Without which hierarchy the kubelet does not start",
+            lambda seen: {
+                name: show.PlaceCard([], "needed", "chosen")
+                if name in seen.observed
+                else show.PlaceCard([], "starts without it")
+                for name in seen["of"]
+            },
+        ),
     ),
     Question(
         "order",
@@ -32,6 +42,10 @@ QUESTIONS = [
         choices=["class, pod, container", "pod, class, container", "container, pod, class", "pod, container, class"],
         answer_of=", ".join,
         why="The kubelet writes the upper levels first, because a limit must exist before a process can exceed it.",
+        picture=show.nested(
+            "Written from outside",
+            lambda seen: [(level, f"written as number {place}") for place, level in enumerate(seen.observed, 1)],
+        ),
     ),
     Question(
         "class",
@@ -40,6 +54,7 @@ QUESTIONS = [
         choices=TIMES,
         answer_of=_in_words,
         why="The kubelet's function UpdateCgroups writes the QoS cgroups every minute, even if nothing has changed.",
+        picture=show.repaired("A changed file of a QoS cgroup", "burstable", "written again, every 60 s"),
     ),
     Question(
         "pod",
@@ -48,6 +63,7 @@ QUESTIONS = [
         answer_of=_in_words,
         why="The kubelet's function EnsureExists creates a pod's cgroup if it is missing. It does not "
         "check the files of an existing cgroup.",
+        picture=show.repaired("A changed file of a pod's cgroup", "pod", "written again"),
     ),
     Question(
         "orphan",
@@ -56,6 +72,7 @@ QUESTIONS = [
         choices=TIMES,
         answer_of=_in_words,
         why="The kubelet's housekeeping calls cleanupOrphanedPodCgroups every two seconds.",
+        picture=show.repaired("A cgroup without a pod", "orphan", "removed, every 2 s"),
     ),
 ]
 

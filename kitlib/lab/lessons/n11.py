@@ -5,13 +5,28 @@ from __future__ import annotations
 from typing import Any
 
 from kitlib.api.resource import Quantity
-from kitlib.lab.exercise import Exercise, Question, choice, first_problem, number
+from kitlib.lab import pictures as show
+from kitlib.lab.exercise import Exercise, Findings, Question, choice, first_problem, number
 
 PODS = ("idle", "report", "cache")
 STAYS = "it stays, Failed, with reason Evicted"
 MIB = 2**20
 ROOM = 768 - 60 - 420
 """MiB of the node minus its hard threshold and the request of cache."""
+
+
+def _eviction(seen: Findings) -> dict[str, list[show.TimeSpan | show.TimePoint]]:
+    """Return what the kubelet does, in seconds since the memory is full."""
+    saw, acted = seen["seen"] - seen["filled"], seen["acted"] - seen["filled"]
+    return {
+        "kubelet": [
+            show.TimeSpan(0, saw, "waits", "not seen yet"),
+            show.TimeSpan(saw, acted, "slow", "grace period"),
+            show.TimePoint(saw, "try", "sees the pressure"),
+            show.TimePoint(acted, "end", "evicts"),
+        ]
+    }
+
 
 QUESTIONS = [
     Question(
@@ -30,6 +45,7 @@ QUESTIONS = [
         why="The kubelet checks every 10 s. The grace period of 20 s begins when the kubelet first sees "
         "the pressure. It reported pressure in second {seen:.0f} and evicted a pod in second "
         "{acted:.0f}. The pod cache had allocated its memory in second {filled}.",
+        picture=show.moments("From full memory to the eviction", _eviction, every=10, timed=True),
     ),
     Question(
         "phase",
@@ -37,6 +53,7 @@ QUESTIONS = [
         choices=["it is deleted", STAYS, "it goes back to Pending and to another node"],
         answer_of=lambda found: STAYS if found == ("Failed", "Evicted") else "it is deleted",
         why="The kubelet does not move evicted pods. If the pod had an owner, the owner would create a new pod.",
+        picture=show.fates("What became of each pod"),
     ),
     Question(
         "priority",
@@ -44,6 +61,14 @@ QUESTIONS = [
         choices=PODS,
         why="The pods named idle and report exceed their memory requests. Of these two pods, the kubelet "
         "selects the pod of lower priority, not the pod with the larger excess.",
+        picture=show.fates(
+            "What became of each pod",
+            {
+                "idle": "40Mi above its request, priority 0",
+                "report": "140Mi above, priority 1000",
+                "cache": "below its request",
+            },
+        ),
     ),
     Question(
         "newcomers",
@@ -51,6 +76,15 @@ QUESTIONS = [
         choices=["both", "only the Burstable one", "neither"],
         answer_of=lambda nodes: "neither" if not any(nodes) else "both" if all(nodes) else "only the Burstable one",
         why="The node has the taint node.kubernetes.io/memory-pressure, and neither pod tolerates it.",
+        picture=show.placed(
+            "The two new pods",
+            lambda seen: dict(zip(("new-besteffort", "new-burstable"), seen.observed, strict=True)),
+            words=lambda seen: {
+                seen.cluster.nodes[0].name: ", ".join(
+                    f"taint {taint.key.rpartition('/')[2]}" for taint in seen.cluster.nodes[0].spec.taints
+                )
+            },
+        ),
     ),
 ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kitlib.lab import pictures as show
 from kitlib.lab.exercise import Exercise, Question, choice, first_problem, number
 
 _FITS = {
@@ -34,6 +35,7 @@ QUESTIONS = [
         choices=NODES,
         why="The node half has equal use of CPU and memory. The node lopsided has much free CPU and "
         "little free memory. The scheduler multiplies a plugin's score by its weight.",
+        picture=show.decided("Points with weight 20", lambda seen: seen["of"]),
     ),
     Question(
         "cycle-state",
@@ -42,6 +44,13 @@ QUESTIONS = [
         unit="times",
         why="The scheduler calls Filter only for nodes that no earlier filter has rejected. It calls "
         "PreFilter once for the pod.",
+        picture=show.amounts(
+            "Calls of the plugin in one cycle",
+            lambda seen: dict(seen["of"]),
+            unit="times",
+            bounds=[("nodes", 6)],
+            picked=["Filter"],
+        ),
     ),
     Question(
         "all-filters",
@@ -50,6 +59,15 @@ QUESTIONS = [
         why="After a filter has rejected a node, the scheduler does not call the other filters for this "
         "node. If you correct the reported problem, another filter can still reject "
         "the node.",
+        picture=show.steps(
+            "The node closed, filter by filter",
+            lambda seen: {
+                "": [
+                    *((f"reason {place}", reason, "stops") for place, reason in enumerate(seen["of"], 1)),
+                    ("other filters", "are not called", "never"),
+                ]
+            },
+        ),
     ),
     Question(
         "run-all",
@@ -57,6 +75,10 @@ QUESTIONS = [
         unit="reasons",
         why="The node named closed is cordoned and too small, and its label matches. The option "
         "runAllFilters made every cycle slower.",
+        picture=show.steps(
+            "The node closed, with every filter",
+            lambda seen: {"": [(f"reason {place}", reason, "stops") for place, reason in enumerate(seen["of"], 1)]},
+        ),
     ),
     Question(
         "percentage",
@@ -66,6 +88,13 @@ QUESTIONS = [
         tolerance=0.02,
         why="The scheduler stops after 50 − 1000 / 125 = 42 percent of the nodes.",
         formula="max(nodes × max(50 − nodes / 125, 5) / 100, 100)",
+        picture=show.amounts(
+            "Nodes that are scored",
+            lambda seen: {f"percentage {percentage}": nodes for percentage, nodes in seen["of"].items()},
+            unit="nodes",
+            bounds=[("all", 1000)],
+            picked=["percentage default"],
+        ),
     ),
     Question(
         "prefilter",
@@ -75,6 +104,11 @@ QUESTIONS = [
         answer_of=lambda asked: "1" if asked["1.24"] * 20 < asked["1.23"] else "all 200",
         why="Since 1.24 a PreFilter plugin can restrict the candidate nodes (PreFilterResult), and "
         "NodeAffinity does so. Release 1.23 evaluated all nodes.",
+        picture=show.amounts(
+            "Questions to filter plugins about nodes",
+            lambda seen: {f"release {release}": asked for release, asked in seen.observed.items()},
+            picked=["release 1.24"],
+        ),
     ),
     Question(
         "extender",
@@ -82,6 +116,15 @@ QUESTIONS = [
         unit="nodes",
         answer_of=len,
         why="The extender gets only the nodes that the plugins accept. It cannot add a node.",
+        picture=show.places(
+            "Nodes that the extender gets",
+            lambda seen: {
+                node["name"]: show.PlaceCard([], "sent", "chosen")
+                if node["name"] in seen.observed
+                else show.PlaceCard([], "rejected before", "refused")
+                for node in seen["of"]
+            },
+        ),
     ),
     Question(
         "limits",
@@ -89,6 +132,13 @@ QUESTIONS = [
         choices=list(_FITS.values()),
         answer_of=lambda fits: _FITS[fits],
         why="The scheduler ignores limits and usage: 2 of 4 CPUs are requested, so 2 CPUs are left.",
+        picture=show.outcomes(
+            "Which pod fits into 2 free CPUs",
+            lambda seen: {
+                pod: ("fits" if fits else "does not fit", fits)
+                for pod, fits in zip(("may-use-8", "asks-3"), seen.observed, strict=True)
+            },
+        ),
     ),
     Question(
         "overhead",
@@ -100,6 +150,17 @@ QUESTIONS = [
         why="Without the overhead the pod would fit. The scheduler adds the overhead of 250m to the "
         "request (stable since 1.24). The effective request also includes init containers and "
         "sidecars.",
+        picture=show.amounts(
+            "CPU that the scheduler counts",
+            {"without overhead": 1000, "with overhead": 1250},
+            unit="m",
+            bounds=[("allocatable", 1000)],
+            crossed=lambda seen: {
+                name: "too large"
+                for name, node in zip(("without overhead", "with overhead"), seen.observed, strict=True)
+                if not node
+            },
+        ),
     ),
     Question(
         "busy",
@@ -109,6 +170,13 @@ QUESTIONS = [
         answer_of=_changed,
         why="The node named full is nearly idle but has no room. The node named lopsided is busy but has "
         "room. The scheduler counts only requests.",
+        picture=show.outcomes(
+            "While c uses the CPU",
+            lambda seen: {
+                what: ("equal" if same else "different", same)
+                for what, same in zip(("scores of the nodes", "best node"), seen.observed, strict=True)
+            },
+        ),
     ),
 ]
 

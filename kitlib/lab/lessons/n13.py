@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from kitlib.examples.stories import story
+from kitlib.lab import pictures as show
 from kitlib.lab.exercise import Exercise, Question, first_problem, number
 
 NOWHERE = "nowhere: it stays pending"
@@ -25,6 +27,11 @@ def _side(fate: tuple[str, list[str]]) -> str:
 def _default_policy(fate: tuple[list[str], dict[str, Any]]) -> str:
     best, by_policy = fate
     return "it waits: the empty zone counts" if (best or "pending") == by_policy["Ignore"] else "it is placed"
+
+
+def _fate(best: Sequence[str] | str) -> str:
+    """Return the best nodes of a decision in words."""
+    return best if isinstance(best, str) else ", ".join(best) or "pending"
 
 
 QUESTIONS = [
@@ -51,6 +58,13 @@ QUESTIONS = [
         answer_of=_side,
         why="Release 1.24 does not count the pod on worker4: zone1 has 2 pods, and zone2 has 1 pod. Only "
         "zone2 satisfies maxSkew, and the pod named test fits on neither of its nodes.",
+        picture=show.outcomes(
+            "Where the pod test goes",
+            lambda seen: {
+                "1.23": (", ".join(seen.observed[1]) or "pending", bool(seen.observed[1])),
+                "1.24": (seen.observed[0] or "pending", bool(seen.observed[0])),
+            },
+        ),
     ),
     Question(
         "taints",
@@ -59,6 +73,13 @@ QUESTIONS = [
         answer_of=_default_policy,
         why="The default nodeTaintsPolicy is Ignore: the scheduler counts the tainted zone with 0 pods, "
         "and this zone blocks other zones.",
+        picture=show.outcomes(
+            "nodeTaintsPolicy and the pod",
+            lambda seen: {
+                "by default": (_fate(seen.observed[0]), bool(seen.observed[0])),
+                **{policy: (_fate(best), best != "pending") for policy, best in seen.observed[1].items()},
+            },
+        ),
     ),
     Question(
         "third",
@@ -66,6 +87,12 @@ QUESTIONS = [
         choices=THIRD,
         answer_of=_third,
         why="A skew of 1 is allowed, so no pod has to wait, and the autoscaler adds no node in zone3.",
+        picture=show.placed(
+            "Pods by zone, without minDomains",
+            lambda seen: seen["of"],
+            chosen=lambda seen: seen.observed,
+            words={"zone1": "", "zone2": "", "zone3": ""},
+        ),
     ),
     Question(
         "min",
@@ -74,6 +101,12 @@ QUESTIONS = [
         answer_of=_third,
         why="If the cluster has fewer zones than minDomains, the smallest count is 0. A second pod in any "
         "zone would raise the skew to 2.",
+        picture=show.placed(
+            "Pods by zone, minDomains: 3",
+            lambda seen: seen["of"],
+            chosen=lambda seen: seen.observed,
+            words={"zone1": "", "zone2": "", "zone3": ""},
+        ),
     ),
     Question(
         "rounded",
@@ -82,6 +115,13 @@ QUESTIONS = [
         answer_of=lambda differ: "yes, by rounding" if differ else "no",
         why="The scheduler multiplies counts by a logarithm of the number of domains. Release 1.23 "
         "truncates the product, and release 1.24 rounds it.",
+        picture=show.amounts(
+            "Points of PodTopologySpread",
+            lambda seen: {
+                f"{release} {node}": points for release, of in seen["of"].items() for node, points in of.items()
+            },
+            unit="points",
+        ),
     ),
     Question(
         "defaults",
@@ -92,6 +132,13 @@ QUESTIONS = [
         ),
         why="The default constraints prefer zones and hosts with fewer pods of the same Service. "
         "Without a Service or an owner no selector defines which pods belong together.",
+        picture=show.outcomes(
+            "Best nodes for the fourth pod",
+            lambda seen: {
+                case: (", ".join(best), True)
+                for case, best in zip(("nothing selects it", "a Service selects it"), seen.observed, strict=True)
+            },
+        ),
     ),
     Question(
         "cordoned",

@@ -8,7 +8,8 @@ from typing import Any
 from kitlib.api.resource import Quantity
 from kitlib.api.serialize import deepcopy
 from kitlib.examples.stories import story
-from kitlib.lab.exercise import Exercise, Question, choice, first_problem, number
+from kitlib.lab import pictures as show
+from kitlib.lab.exercise import Exercise, Findings, Question, choice, first_problem, number
 
 PODS = ("web-1", "web-2", "batch-1", "web-3", "batch-2", "batch-3")
 ONCE, ENDED, GRACE = "at once", "as soon as the victim has ended", "when the grace period is over"
@@ -34,6 +35,22 @@ def _default_class(answer: Any, _: Any) -> str:
         (new == 0, "The second number is wrong: the default applies to every pod that is created without a class."),
         ((old, new) != (0, 500), "Without a class and without a default a pod has priority 0."),
     )
+
+
+def _arrivals(seen: Findings) -> dict[str, list[show.TimeSpan | show.TimePoint]]:
+    """Return when the new pod was nominated and bound, and how long which processes ran; `of` has the rows."""
+    rows = seen["of"]
+    end, last = rows[-1]["second"], rows[-1]["processes of"]
+    before = rows[0]["processes of"]
+    left = next((row["second"] for row in rows if row["processes of"] != before), end)
+    found: list[show.TimeSpan | show.TimePoint] = [
+        show.TimeSpan(0, end, "waits"),
+        show.TimePoint(end, "new", f"runs: {last}"),
+    ]
+    return {
+        "new pod": found,
+        f"before: {before}": [show.TimeSpan(0, left, "ends", "grace period"), show.TimePoint(left, "end")],
+    }
 
 
 QUESTIONS = [
@@ -66,6 +83,7 @@ QUESTIONS = [
         why="The scheduler tries the nominated node first. If the pod fits there, it evaluates no other "
         "node (PreferNominatedNode, stable since 1.24). If n1 were not free yet, the scheduler would "
         "choose the other node (better).",
+        picture=show.decided("vip, nominated to n1", lambda seen: seen["of"]),
     ),
     Question(
         "double",
@@ -73,6 +91,13 @@ QUESTIONS = [
         choices=["yes", "no: vip is counted twice"],
         answer_of=lambda host: "yes" if host else "no: vip is counted twice",
         why="The scheduler adds 1 CPU for the running pod vip and 1 CPU for its nomination, so web does not fit.",
+        picture=show.outcomes(
+            "web on n1",
+            lambda seen: {
+                "vip counted once": (seen["once"] or "does not fit", bool(seen["once"])),
+                "vip counted twice": (seen.observed or "does not fit", bool(seen.observed)),
+            },
+        ),
     ),
     Question(
         "promise",
@@ -81,12 +106,27 @@ QUESTIONS = [
         answer_of=lambda pair: "it is cleared" if pair[0] and not pair[1] else "it stays: first come, first served",
         why="With the nomination the scheduler would reserve room for a pod that cannot use this room. "
         "Older releases did not clear the nomination.",
+        picture=show.steps(
+            "The nomination of preemptor",
+            lambda seen: {
+                "": [
+                    ("preemptor", f"is nominated to {seen.observed[0]}", "done"),
+                    ("emperor", "arrives with a higher priority", "done"),
+                    (
+                        "preemptor",
+                        f"is nominated to {seen.observed[1] or 'no node'}",
+                        "now" if seen.observed[1] else "stops",
+                    ),
+                ]
+            },
+        ),
     ),
     Question(
         "never",
         "How many pods does the scheduler preempt for the pod patient?",
         unit="pods",
         why="The scheduler preempts no pod: the pod patient waits until another pod ends by itself.",
+        picture=show.preempted("Pods that leave for patient"),
     ),
     Question(
         "queue",
@@ -94,6 +134,15 @@ QUESTIONS = [
         choices=["nothing", "it stands first in the queue", "it cannot be evicted by the kubelet"],
         answer_of=lambda order: "it stands first in the queue" if order[0] == "patient" else "nothing",
         why="The scheduler orders its queue by priority, whatever the preemptionPolicy is.",
+        picture=show.steps(
+            "The active queue, first in front",
+            lambda seen: {
+                "": [
+                    (f"{place}.", name, "now" if name.endswith("patient") else "done")
+                    for place, name in enumerate(seen.observed, 1)
+                ]
+            },
+        ),
     ),
     Question(
         "help",
@@ -101,6 +150,7 @@ QUESTIONS = [
         unit="pods",
         why="Without the pod small, only 200m of n1 are free, which is too little. The other nodes lack "
         "the required label, so preemption there does not help.",
+        picture=show.preempted("Pods that leave for picky"),
     ),
     Question(
         "budget",
@@ -108,12 +158,14 @@ QUESTIONS = [
         choices=PODS,
         why="The scheduler avoids a budget violation if it can. It preempts a pod of priority 100 instead of a pod of "
         "priority 10.",
+        picture=show.preempted("Pods that leave, with a budget for batch"),
     ),
     Question(
         "budget-all",
         "A second budget also allows no disruption of the web pods. How many pods does the scheduler preempt?",
         unit="pods",
         why="The scheduler tries to respect a budget, but violates it if no other preemption helps.",
+        picture=show.preempted("Pods that leave, with budgets for all"),
     ),
     Question(
         "starts",
@@ -121,6 +173,7 @@ QUESTIONS = [
         choices=[ONCE, ENDED, GRACE],
         answer_of=_started,
         why="The new process started {after:.0f} seconds later. The victim ended before its grace period expired.",
+        picture=show.moments("From the new pod to its process", _arrivals),
     ),
     Question(
         "deaf",
@@ -128,6 +181,7 @@ QUESTIONS = [
         choices=[ONCE, ENDED, GRACE],
         answer_of=_started,
         why="The new process started {after:.0f} seconds later, because no process can ignore SIGKILL.",
+        picture=show.moments("From the new pod to its process", _arrivals),
     ),
 ]
 

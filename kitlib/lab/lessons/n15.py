@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kitlib.api.errors import KitError
-from kitlib.lab.exercise import Exercise, Question, first_problem, number
+from kitlib.lab import pictures as show
+from kitlib.lab.exercise import Exercise, Findings, Question, first_problem, number
 from kitlib.lab.readings import placed
 
 NEVER, MINUTE, FIVE = "never", "after about one minute", "after about five minutes"
@@ -18,6 +19,11 @@ def _cost(found: dict[str, int]) -> str:
     return "a cgroup" if found["cgroups"] else "nothing"
 
 
+def _waits(seen: Findings) -> dict[str, float]:
+    """Return the seconds after each attempt; `of` has them in order."""
+    return {f"attempt {place}": wait for place, wait in enumerate(seen["of"], 1)}
+
+
 QUESTIONS = [
     Question(
         "status",
@@ -25,6 +31,17 @@ QUESTIONS = [
         choices=["Unschedulable", "SchedulingGated", "Pending", "it has no such condition"],
         why="The scheduler never tried to place the pod, so the pod is not unschedulable and has no FailedScheduling "
         "event.",
+        picture=show.steps(
+            "A pod with schedulingGates",
+            lambda seen: {
+                "": [
+                    ("API server", "stores the pod", "done"),
+                    ("PreEnqueue", f"PodScheduled: {seen.observed}", "stops"),
+                    ("Filter, Score", "are never asked", "never"),
+                    ("kubelet", "never sees it", "never"),
+                ]
+            },
+        ),
     ),
     Question(
         "cost",
@@ -32,6 +49,7 @@ QUESTIONS = [
         choices=["a pause container and its cgroup", "a cgroup", "nothing"],
         answer_of=_cost,
         why="The gated pod has no node, so no kubelet creates anything for it.",
+        picture=show.amounts("With the gated pods", lambda seen: seen.observed),
     ),
     Question(
         "one-gate",
@@ -39,12 +57,18 @@ QUESTIONS = [
         choices=["it is scheduled", "it still waits"],
         answer_of=lambda node: "it is scheduled" if node else "it still waits",
         why="The scheduler waits until all gates are removed. You cannot add a gate to an existing pod.",
+        picture=show.placed(
+            "After one of two gates is removed", lambda seen: {"test-pod": seen.observed}, words={"n1": ""}
+        ),
     ),
     Question(
         "cycles",
         "How many scheduling cycles does the gated pod cause?",
         unit="cycles",
         why="PreEnqueue keeps a gated pod out of the active queue, so the scheduler never tries to place it.",
+        picture=show.amounts(
+            "Failed scheduling cycles in ten minutes", lambda seen: seen["of"], unit="cycles", picked=["with a gate"]
+        ),
     ),
     Question(
         "wasted",
@@ -53,12 +77,16 @@ QUESTIONS = [
         tolerance=0.2,
         why="The scheduler tries the pod when it is created, and then after each event that might help. Each attempt "
         "evaluates all nodes.",
+        picture=show.amounts(
+            "Failed scheduling cycles in ten minutes", lambda seen: seen["of"], unit="cycles", picked=["without"]
+        ),
     ),
     Question(
         "autoscaler",
         "How many nodes does the cluster have after two minutes if the pod has a scheduling gate?",
         unit="nodes",
         why="An autoscaler ignores gated pods. For an unschedulable pod without a gate it adds a node.",
+        picture=show.amounts("Nodes after two minutes", lambda seen: seen["of"], unit="nodes", picked=["with a gate"]),
     ),
     Question(
         "backoff",
@@ -67,6 +95,7 @@ QUESTIONS = [
         unit="seconds",
         tolerance=0.02,
         why="The back-off is 1, 2, 4, 8, then always 10 seconds (podInitialBackoffSeconds, podMaxBackoffSeconds).",
+        picture=show.amounts("Release 1.32: wait after each attempt", _waits, unit="seconds", picked=["attempt 5"]),
     ),
     Question(
         "early",
@@ -74,6 +103,7 @@ QUESTIONS = [
         unit="seconds",
         tolerance=0.02,
         why="When activeQ is empty, the scheduler takes a pod out of backoffQ immediately.",
+        picture=show.amounts("Release 1.33: wait after each attempt", _waits, unit="seconds", picked=["attempt 5"]),
     ),
     Question(
         "flush",
@@ -82,6 +112,10 @@ QUESTIONS = [
         choices=[NEVER, MINUTE, FIVE, "every ten seconds"],
         answer_of=lambda second: FIVE if 300 <= second < 360 else MINUTE if second < 120 else NEVER,
         why="The scheduler tried the pod again after {quiet} s, because an event could have been lost.",
+        picture=show.moments(
+            "Attempts without an event",
+            lambda seen: {"big": [show.TimePoint(second, "try", f"{second:g} s") for second in seen["of"]]},
+        ),
     ),
     Question(
         "quota",
@@ -89,6 +123,13 @@ QUESTIONS = [
         choices=[WAITS, REFUSED, GATED],
         answer_of=lambda names: REFUSED if "c" not in names else WAITS,
         why="The API server checks the quota when a pod is created. It queues no pods; the pod's creator must retry.",
+        picture=show.outcomes(
+            "Four pods of 1 CPU under a quota of 2",
+            lambda seen: {
+                pod: ("created", True) if pod in seen.observed else ("refused by the API server", False)
+                for pod in "abcd"
+            },
+        ),
     ),
     Question(
         "nosy",
@@ -96,6 +137,13 @@ QUESTIONS = [
         choices=["both", "only plain", "neither"],
         answer_of=lambda names: {("plain",): "only plain", (): "neither"}.get(tuple(names), "both"),
         why="The quota counts only pods with affinity terms for other namespaces, and allows no such pod.",
+        picture=show.outcomes(
+            "Two pods under the quota",
+            lambda seen: {
+                pod: ("created", True) if pod in seen.observed else ("refused by the API server", False)
+                for pod in ("plain", "nosy")
+            },
+        ),
     ),
 ]
 

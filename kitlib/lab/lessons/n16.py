@@ -7,6 +7,7 @@ from typing import Any
 
 from kitlib.api.release import RELEASES, Release
 from kitlib.examples.stories import stories, story
+from kitlib.lab import pictures as show
 from kitlib.lab.exercise import Exercise, Question, choice, first_problem, number
 from kitlib.study.compare import choice as decided
 from kitlib.study.compare import compare
@@ -37,6 +38,13 @@ QUESTIONS = [
         unit="stories",
         answer_of=len,
         why="The scenarios are {names}. In the other scenarios only messages or scores can differ.",
+        picture=show.places(
+            "Stories by their decision in 1.23 and 1.36",
+            lambda seen: {
+                name: show.PlaceCard([], "differs", "chosen") if name in seen.observed else show.PlaceCard([], "same")
+                for name in seen["of"]
+            },
+        ),
     ),
     Question(
         "gates",
@@ -44,6 +52,25 @@ QUESTIONS = [
         "release in which this pod waits?",
         choices=["1.24", "1.25", "1.26", "1.27"],
         why="The feature gate was alpha in 1.26 (off by default) and beta in 1.27 (on by default).",
+        picture=show.steps(
+            "A pod with schedulingGates, default settings",
+            lambda seen: {
+                "": [
+                    (
+                        release,
+                        "waits at its gate"
+                        if RELEASES.index(release) >= RELEASES.index(seen.observed)
+                        else "gates are ignored",
+                        "now"
+                        if release == seen.observed
+                        else "done"
+                        if RELEASES.index(release) >= RELEASES.index(seen.observed)
+                        else "never",
+                    )
+                    for release in ("1.24", "1.25", "1.26", "1.27", "1.28")
+                ]
+            },
+        ),
     ),
     Question(
         "cause",
@@ -58,6 +85,9 @@ QUESTIONS = [
         "Which QoS class does the pod with spec.resources have in release 1.31?",
         choices=["Guaranteed", "Burstable", "BestEffort"],
         why="Release 1.31 does not have the field spec.resources. (A real API server of 1.31 drops the field.)",
+        picture=show.outcomes(
+            "QoS class of the pod whole", lambda seen: {release: (qos, True) for release, qos in seen["of"].items()}
+        ),
     ),
     Question(
         "cluster",
@@ -66,6 +96,11 @@ QUESTIONS = [
         answer_of=lambda above: "below besteffort" if "besteffort" in above else "directly below kubepods",
         why="From 1.34 on the feature gate is on by default and the pod is Guaranteed. Its cgroup path "
         "and its oom_score_adj change.",
+        picture=show.nested(
+            "Where the pod is in 1.34",
+            lambda seen: [*show.levels(seen.observed), ("the pod whole", "")],
+            picked=lambda seen: [len(show.levels(seen.observed))],
+        ),
     ),
 ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kitlib.lab import pictures as show
 from kitlib.lab.exercise import Exercise, Question, first_problem, number
 
 LESS, TOLERATE, SELECTOR = "request less CPU", "tolerate the taint", "give up the node selector"
@@ -53,6 +54,12 @@ QUESTIONS = [
         "How many copies of the pod web-1 (500m, no node selector) fit into the cluster?",
         unit="pods",
         why="The nodes worker-1 and worker-2 have 1 free CPU each, and worker-3 has a taint.",
+        picture=show.amounts(
+            "Copies that fit",
+            lambda seen: {**seen["value"][0], "together": seen.observed},
+            unit="pods",
+            picked=["together"],
+        ),
     ),
     Question(
         "drain",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from statistics import median
 from typing import Any
 
+from kitlib.lab import pictures as show
 from kitlib.lab.exercise import Exercise, Question, first_problem, number
 from kitlib.lab.readings import burst_times, pod_cgroup, quota_of
 from kitlib.node.common.workload import ANNOTATION, declared_workload
@@ -31,6 +32,13 @@ QUESTIONS = [
         why="The pod uses 100 ms of CPU time in each second. Every dashboard shows this as 20% of the limit.",
         formula="100 ms / 1000 ms",
         measured=True,
+        picture=show.amounts(
+            "CPU usage as kubectl top shows it",
+            lambda seen: {"api": seen.observed},
+            unit="milli-CPU",
+            bounds=[("limit", 500)],
+            picked=["api"],
+        ),
     ),
     Question(
         "took",
@@ -49,6 +57,13 @@ QUESTIONS = [
         why="nr_periods grew by {observed}. The kernel's timer stops after a period in which no quota is "
         "used. So a third of the counted periods is throttled, although every request is throttled.",
         measured=True,
+        picture=show.amounts(
+            "nr_periods in 20 seconds",
+            lambda seen: {"counted": seen.observed},
+            unit="periods",
+            bounds=[("all periods", 200)],
+            picked=["counted"],
+        ),
     ),
     Question(
         "limit",
@@ -73,6 +88,20 @@ QUESTIONS = [
         choices=[_NONE, _LIMITS],
         answer_of=lambda written: _LIMITS if written else _NONE,
         why="The kubelet does not write cpu.max.burst. A value that you write by hand is lost when the container ends.",
+        picture=show.steps(
+            "Who writes cpu.max.burst",
+            lambda seen: {
+                "": [
+                    ("manifest", "limits, requests", "done"),
+                    ("kubelet", "writes the quota", "done"),
+                    (
+                        "cpu.max.burst",
+                        "written" if seen.observed else "is not written",
+                        "now" if seen.observed else "stops",
+                    ),
+                ]
+            },
+        ),
     ),
 ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kitlib.lab import pictures as show
 from kitlib.lab.exercise import Exercise, Question, first_problem, number
 from kitlib.lab.readings import memory_parts
 
@@ -16,6 +17,17 @@ def _status(restarts: int) -> str:
     return _SEEN if restarts else _SILENT
 
 
+_CHILD = show.steps(
+    "A child process exceeds the limit",
+    lambda seen: {
+        "": [
+            ("child", "is killed by the kernel", "stops"),
+            ("process 1", "is killed as well" if seen.observed else "runs on", "stops" if seen.observed else "now"),
+            ("container", "OOMKilled, and restarted" if seen.observed else "Running, no restart", "done"),
+        ]
+    },
+)
+
 QUESTIONS = [
     Question(
         "cache",
@@ -23,6 +35,7 @@ QUESTIONS = [
         choices=[_KILLED, _RUNS],
         answer_of=lambda restarts: _KILLED if restarts else _RUNS,
         why="The kernel reclaims clean page cache before it kills a process. Only the reads become slower.",
+        picture=show.amounts("Memory of reader", lambda seen: seen["of"], unit="MiB", bounds=[("limit", 200)]),
     ),
     Question(
         "working",
@@ -32,6 +45,13 @@ QUESTIONS = [
         why="kubectl top subtracts inactive file pages from the memory usage. Of the charged 200 MiB, "
         "{observed} MiB remain.",
         formula="memory.current - inactive_file",
+        picture=show.amounts(
+            "Memory of reader",
+            lambda seen: {"charged": 200, "kubectl top": seen.observed},
+            unit="MiB",
+            bounds=[("limit", 200)],
+            picked=["kubectl top"],
+        ),
     ),
     Question(
         "heap",
@@ -39,6 +59,13 @@ QUESTIONS = [
         choices=["yes", "no"],
         answer_of=lambda reason: "yes" if reason == "OOMKilled" else "no",
         why="Heap and other memory, 200 + 80 = 280 MiB, exceed the limit of 256 MiB. -Xmx limits only the heap.",
+        picture=show.amounts(
+            "Memory of the JVM",
+            {"heap": 200, "heap and other memory": 280},
+            unit="MiB",
+            bounds=[("limit", 256)],
+            crossed=lambda seen: {"heap and other memory": seen.observed} if seen.observed else {},
+        ),
     ),
     Question(
         "tmpfs",
@@ -46,6 +73,10 @@ QUESTIONS = [
         choices=["never", _ONCE, _AGAIN],
         answer_of=lambda restarts: "never" if not restarts else _ONCE if restarts == 1 else _AGAIN,
         why="The container restarts {observed} times in a minute; the kubelet's back-off delays the restarts.",
+        picture=show.amounts(
+            "Restarts of scratch",
+            lambda seen: {f"second {second}": row["restarts"] for second, row in seen["of"].items()},
+        ),
     ),
     Question(
         "child-v1",
@@ -54,6 +85,7 @@ QUESTIONS = [
         answer_of=_status,
         why="The kernel killed one process, which was not process 1 of the container (lines in the kernel log: "
         "{kills}).",
+        picture=_CHILD,
     ),
     Question(
         "child-v2",
@@ -61,6 +93,7 @@ QUESTIONS = [
         choices=[_SILENT, _SEEN],
         answer_of=_status,
         why="With memory.oom.group the kernel kills all processes in the container's cgroup.",
+        picture=_CHILD,
     ),
 ]
 

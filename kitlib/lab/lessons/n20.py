@@ -6,6 +6,7 @@ from typing import Any
 
 from kitlib.kubelet.cm.memory_qos import memory_high
 from kitlib.kubelet.cm.swap import limited_swap
+from kitlib.lab import pictures as show
 from kitlib.lab.exercise import Exercise, Question, first_problem, number
 from kitlib.lab.readings import swap_parts
 
@@ -30,6 +31,14 @@ def _wait(seconds: float | None) -> str:
     return _KILLED if seconds is None else _ONCE if seconds <= 2 else _MINUTES if seconds >= 120 else "within a minute"
 
 
+_KEPT = show.amounts(
+    "Memory and swap of slow, second by second",
+    lambda seen: {f"second {second}": of["memory"] + of["swap"] for second, of in seen["of"].items()},
+    unit="MiB",
+    bounds=[("memory.high", 200)],
+    picked=lambda seen: [f"second {s}" for s, of in seen["of"].items() if of["memory"] + of["swap"] >= 290][:1],
+)
+
 QUESTIONS = [
     Question(
         "who",
@@ -37,6 +46,13 @@ QUESTIONS = [
         unit="pods",
         why="Only a container of a Burstable pod may use swap, and only if its limit differs from its request. "
         "Number of such pods: {observed}.",
+        picture=show.places(
+            "Swap that each pod may use",
+            lambda seen: {
+                name: show.PlaceCard([], f"{of['swap limit']} MiB", "chosen" if of["swap limit"] > 0 else "refused")
+                for name, of in seen["of"].items()
+            },
+        ),
     ),
     Question(
         "share",
@@ -45,6 +61,12 @@ QUESTIONS = [
         tolerance=0.02,
         why="A container may use the same share of the node's swap as it requests of the node's memory.",
         formula="swap limit = request / node memory * node swap = 256 / 2048 * 1024",
+        picture=show.amounts(
+            "Swap that each pod may use",
+            lambda seen: {name: of["swap limit"] for name, of in seen["of"].items()},
+            unit="MiB",
+            picked=["burst"],
+        ),
     ),
     Question(
         "killed",
@@ -53,12 +75,29 @@ QUESTIONS = [
         tolerance=0.06,
         why="The limit of 300 MiB applies to memory only; 128 MiB more fit in swap. The highest value measured "
         "before the kill was {observed} MiB.",
+        picture=show.amounts(
+            "burst, just before it is killed",
+            lambda seen: {
+                "in memory": seen["of"][max(seen["of"])]["memory"],
+                "in swap": seen["of"][max(seen["of"])]["swap"],
+                "together": seen.observed,
+            },
+            unit="MiB",
+            bounds=[("limit", 300)],
+            picked=["together"],
+        ),
     ),
     Question(
         "v1",
         "How many MiB of swap may the pod burst use on cgroup v1?",
         unit="MiB",
         why="LimitedSwap requires cgroup v2. On v1 the kubelet limits memory and swap together to the memory limit.",
+        picture=show.amounts(
+            "Swap that burst may use",
+            lambda seen: {"cgroup v1": seen.observed, "cgroup v2": seen["of"]},
+            unit="MiB",
+            picked=["cgroup v1"],
+        ),
     ),
     Question(
         "slow",
@@ -67,6 +106,13 @@ QUESTIONS = [
         answer_of=_speed,
         why="The pod busy uses {observed} of 1 CPU, because the reads of swap from the disk take twice as "
         "long as the other work.",
+        picture=show.amounts(
+            "CPU time of the three pods",
+            lambda seen: seen["of"],
+            unit="CPUs",
+            bounds=[("full speed", 1)],
+            picked=["busy"],
+        ),
     ),
     Question(
         "psi",
@@ -75,6 +121,9 @@ QUESTIONS = [
         tolerance=0.15,
         why="avg10 is the share of time in which the pod busy waits for memory and does not work. In this "
         "time the node's CPU appears idle.",
+        picture=show.amounts(
+            "Time in which each pod waits for memory", lambda seen: seen["of"], unit="%", picked=["busy"]
+        ),
     ),
     Question(
         "whose",
@@ -82,6 +131,7 @@ QUESTIONS = [
         choices=[_NONE, _ALL, _SOME],
         answer_of=_whose,
         why="memory.swap.max is 0 for the Guaranteed pod fixed, so its pages remain in memory.",
+        picture=show.amounts("Memory in swap", lambda seen: seen.observed, unit="MiB"),
     ),
     Question(
         "evicted",
@@ -89,6 +139,7 @@ QUESTIONS = [
         choices=[_WAITS, _EVICTS],
         answer_of=lambda pods: _EVICTS if pods else _WAITS,
         why="The signal memory.available does not include swap. The kubelet evicted {observed}.",
+        picture=show.fates("What became of each pod"),
     ),
     Question(
         "high",
@@ -97,6 +148,7 @@ QUESTIONS = [
         answer_of=_wait,
         why="The pod slow must sleep after every 64 pages. The more the pod exceeds memory.high, the "
         "longer it sleeps. The allocation took {observed} seconds, without a restart.",
+        picture=_KEPT,
     ),
     Question(
         "high-swap",
@@ -105,6 +157,7 @@ QUESTIONS = [
         answer_of=_wait,
         why="The kernel moves memory above memory.high to swap, so the pod slow does not sleep. The "
         "allocation took {observed} s.",
+        picture=_KEPT,
     ),
 ]
 

@@ -11,7 +11,8 @@ from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.api.serialize import deepcopy, from_dict
 from kitlib.cluster import Cluster
 from kitlib.controllers.podautoscaler.replica_calculator import DEFAULT_TOLERANCE
-from kitlib.lab.exercise import Exercise, Question, first_problem, number
+from kitlib.lab import pictures as show
+from kitlib.lab.exercise import Exercise, Findings, Question, first_problem, number
 from kitlib.lab.manifests import deployment, pod
 from kitlib.study.descheduler import spread_evictions
 from kitlib.study.scale_down import removals
@@ -29,6 +30,21 @@ def _drained(answer: str) -> str:
     return AGAIN if answer.startswith("429") else GONE
 
 
+def _answers(seen: Findings) -> dict[str, list[show.TimeSpan | show.TimePoint]]:
+    """Return the answers to each pod's evictions; `of` has the rows of the drain."""
+    found: dict[str, list[show.TimeSpan | show.TimePoint]] = {}
+    signs = {"evicted": "new", "gone": "try"}
+    for row in seen["of"]:
+        word = row["answer"] if row["answer"] in signs else row["answer"][:3]
+        found.setdefault(row["pod"], []).append(show.TimePoint(row["second"], signs.get(word, "end"), word))
+    return found
+
+
+_DRAIN = show.moments("The evictions of the drain, pod by pod", _answers)
+_ZONES = show.amounts(
+    "New pods in each zone", lambda seen: {f"zone {zone}": seen["of"].count(zone) for zone in "ab"}, unit="pods"
+)
+
 QUESTIONS = [
     Question(
         "drain",
@@ -38,6 +54,7 @@ QUESTIONS = [
         why="The budget requires three healthy pods, and three exist. So the API server answers every "
         "eviction with 429, and kubectl tries again after 5 seconds. No controller creates a fourth "
         "pod: you have to change the budget.",
+        picture=_DRAIN,
     ),
     Question(
         "at-once",
@@ -46,6 +63,7 @@ QUESTIONS = [
         why="The budget allows one disruption. It allows the next disruption when the first pod's "
         "replacement is ready on another node.",
         formula="disruptionsAllowed = currentHealthy - desiredHealthy; desiredHealthy = expectedPods - maxUnavailable",
+        picture=_DRAIN,
     ),
     Question(
         "sick",
@@ -55,6 +73,7 @@ QUESTIONS = [
         why="The budget requires 1 healthy pod, and 0 exist. The default unhealthyPodEvictionPolicy, "
         "IfHealthyBudget, allows the eviction of a broken pod only while enough other pods are healthy; "
         "AlwaysAllow always allows it.",
+        picture=_DRAIN,
     ),
     Question(
         "rolled",
@@ -62,12 +81,14 @@ QUESTIONS = [
         unit="pods",
         why="Each step of the roll-out satisfies maxSkew, because the constraint also counts old pods. "
         "Then the controller removes the old pods.",
+        picture=_ZONES,
     ),
     Question(
         "keys",
         "With matchLabelKeys: [pod-template-hash], how many of the new pods are in the zone with more pods?",
         unit="pods",
         why="With matchLabelKeys the constraint counts only pods of the same ReplicaSet, so it spreads the new pods.",
+        picture=_ZONES,
     ),
     Question(
         "descheduler",
@@ -76,6 +97,12 @@ QUESTIONS = [
         why="The descheduler evicts as few pods as possible to satisfy maxSkew. The scheduler places the new pod "
         "in the zone with fewer pods.",
         formula="min(ceil(high - average), ceil(average - low), ceil((skew - maxSkew) / 2))",
+        picture=show.amounts(
+            "Pods of the descheduler's run",
+            lambda seen: {"evicted": seen.observed, "left alone": len(seen.cluster.pods()) - seen.observed},
+            unit="pods",
+            picked=["evicted"],
+        ),
     ),
     Question(
         "after",
@@ -83,6 +110,7 @@ QUESTIONS = [
         unit="pods",
         why="The scheduler placed the pods while c was cordoned, and it does not move running pods. The next new pod "
         "would run on c.",
+        picture=show.placed("The pods a minute after the drain", words={"a": "", "b": "", "c": ""}),
     ),
     Question(
         "idle",
@@ -91,6 +119,13 @@ QUESTIONS = [
         answer_of=lambda nodes: nodes[0] if len(nodes) == 1 else ", ".join(nodes),
         why="No controller would recreate the pod tool. The pod cache would lose its local volume. The "
         "budget of web allows no eviction. The node d is in use.",
+        picture=show.places(
+            "What the autoscaler says to each node",
+            lambda seen: {
+                node: show.PlaceCard([pod] if pod else [], verdict, "chosen" if node in seen.observed else "refused")
+                for node, (_, verdict, pod) in seen["of"].items()
+            },
+        ),
     ),
     Question(
         "zone",
@@ -99,12 +134,26 @@ QUESTIONS = [
         answer_of=lambda nodes: "yes, one of them" if nodes else "no, none",
         why="During the drain the node has a taint but still exists, so its zone counts as empty. One "
         "more pod in another zone would make a skew of 2.",
+        picture=show.places(
+            "What the autoscaler says to each node",
+            lambda seen: {
+                one.node: show.PlaceCard([], one.reason or "may be removed", "chosen" if one.possible else "refused")
+                for one in seen["of"]
+            },
+        ),
     ),
     Question(
         "percent",
         "Which CPU utilization does the HorizontalPodAutoscaler measure while each replica requests 100m?",
         unit="percent",
         why="Utilization is usage divided by request. The node's capacity and the limit have no effect.",
+        picture=show.amounts(
+            "Usage in percent of the request",
+            lambda seen: {"request 100m": seen.observed},
+            unit="percent",
+            bounds=[("target", 50)],
+            picked=["request 100m"],
+        ),
     ),
     Question(
         "replicas",
@@ -113,6 +162,9 @@ QUESTIONS = [
         why="Each pod uses 200m of a request of 400m. This is the target of 50%, so the number of replicas does not "
         "change.",
         formula="ceil(replicas × utilization / target), unchanged within 10%",
+        picture=show.amounts(
+            "Replicas", lambda seen: {"today": 2, "wanted": seen.observed}, unit="replicas", picked=["wanted"]
+        ),
     ),
     Question(
         "nothing",
@@ -121,6 +173,16 @@ QUESTIONS = [
         answer_of=lambda reason: NOTHING if reason == "FailedGetResourceMetric" else "it goes by the limit",
         why="The condition ScalingActive is False, with the message “missing request for cpu”. One "
         "container without a CPU request stops the autoscaler.",
+        picture=show.steps(
+            "Utilization without a request",
+            lambda seen: {
+                "": [
+                    ("metrics", "usage 200m", "done"),
+                    ("autoscaler", f"usage / request: {seen.observed}", "stops"),
+                    ("Deployment", "keeps its replicas", "never"),
+                ]
+            },
+        ),
     ),
     Question(
         "both",
@@ -130,6 +192,12 @@ QUESTIONS = [
         why="The request follows the usage, so the pods always use about 80% of their request, with any "
         "number of replicas. The utilization never falls to 50%. More replicas cause smaller "
         "requests, and smaller requests cause more replicas.",
+        picture=show.amounts(
+            "Replicas, round by round",
+            lambda seen: {f"round {place}": row["replicas"] for place, row in enumerate(seen["of"], 1)},
+            unit="replicas",
+            picked=lambda seen: [f"round {len(seen['of'])}"],
+        ),
     ),
 ]
 

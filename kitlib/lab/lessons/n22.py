@@ -7,7 +7,8 @@ from typing import Any
 from kitlib.api.errors import KitError
 from kitlib.api.resource import Quantity
 from kitlib.cluster import Cluster
-from kitlib.lab.exercise import Exercise, Question, first_problem, number
+from kitlib.lab import pictures as show
+from kitlib.lab.exercise import Exercise, Findings, Question, first_problem, number
 from kitlib.lab.manifests import pod
 
 REFUSED = "it is refused"
@@ -20,6 +21,25 @@ DONE, KILLED = "it is done", "the process is killed"
 
 RESIZABLE: tuple[str, ...] = ("cpu", "memory")
 
+
+def _requests(seen: Findings, *counted: str) -> dict[str, float]:
+    """Return the CPU requests of the cluster's pods in milli-CPU, and the sum of those that are counted.
+
+    A pod with a pending resize has two: what it has and what it wants.
+    """
+    found: dict[str, float] = {}
+    for one in seen.cluster.pods():
+        wants = one.spec.containers[0].resources.requests["cpu"].milli_value()
+        states = one.status.container_statuses
+        has = states[0].resources.requests["cpu"].milli_value() if states and states[0].resources else wants
+        found |= {one.name: wants} if has == wants else {f"{one.name} has": has, f"{one.name} wants": wants}
+    return found | {"together": sum(found[name] for name in counted)}
+
+
+def _allocatable(seen: Findings) -> list[tuple[str, float]]:
+    return [("allocatable", seen.cluster.nodes[0].status.allocatable["cpu"].milli_value())]
+
+
 QUESTIONS = [
     Question(
         "class",
@@ -27,12 +47,14 @@ QUESTIONS = [
         choices=["BestEffort", "Burstable", "Guaranteed"],
         why="The LimitRange gives the pod plain requests that differ from its limits. With the "
         "LimitRange, a pod without resources is not BestEffort.",
+        picture=show.pod("plain"),
     ),
     Question(
         "limited",
         "Which CPU request does the pod limited have, in thousandths of a CPU?",
         unit="m",
         why="The API server sets a missing request to the container's own limit before it applies the LimitRange.",
+        picture=show.pod("limited"),
     ),
     Question(
         "asking",
@@ -43,6 +65,11 @@ QUESTIONS = [
         ),
         why="The pod asking gets the default limit of 500m, and a request must not exceed the limit. The "
         "error message names a limit that the manifest does not contain.",
+        picture=show.admission(
+            "The way of the pod asking",
+            "requests 1 CPU; gets a limit of 500m",
+            refused=lambda seen: "must be less than" in seen.observed,
+        ),
     ),
     Question(
         "running",
@@ -50,6 +77,7 @@ QUESTIONS = [
         choices=[OLD, NEW],
         answer_of=lambda limits: NEW if limits else OLD,
         why="An admission plugin applies the LimitRange only when a pod is created.",
+        picture=show.pod("early"),
     ),
     Question(
         "full",
@@ -58,6 +86,7 @@ QUESTIONS = [
         answer_of=lambda reason: EVICTED if reason == "Evicted" else "its writes fail: no space left",
         why="No cgroup limits the use of a disk. The kubelet measures the usage every ten seconds and "
         "evicts the pod. Until then the pod can fill the disk.",
+        picture=show.fates("What became of each pod", {"writer": "600Mi in its layer, limit 500Mi"}),
     ),
     Question(
         "counted",
@@ -68,6 +97,15 @@ QUESTIONS = [
         ),
         why="The kubelet adds up writable layers, logs and emptyDir volumes on disk. An emptyDir in memory counts as "
         "memory.",
+        picture=show.fates(
+            "What became of each pod",
+            {
+                "writer": "600Mi in its layer",
+                "logger": "600Mi of logs",
+                "scratch": "600Mi in an emptyDir",
+                "small": "100Mi",
+            },
+        ),
     ),
     Question(
         "pressure",
@@ -76,6 +114,9 @@ QUESTIONS = [
         answer_of=lambda names: names[0] if len(names) == 1 else ", ".join(names),
         why="The kubelet ranks pods as for memory: pods above their request come first, then pods of "
         "lower priority, then pods with a larger excess. The QoS class has no effect.",
+        picture=show.fates(
+            "What became of each pod", {"greedy": "6Gi, no request", "asked": "4Gi, requests 5Gi", "quiet": "100Mi"}
+        ),
     ),
     Question(
         "resize",
@@ -84,6 +125,13 @@ QUESTIONS = [
         answer_of=lambda reasons: {"Deferred": DEFERRED, "Infeasible": INFEASIBLE}.get((reasons or [""])[0], DONE),
         why="The node has enough CPU for the resize only without the pod other. The pod web continues "
         "with its current CPU.",
+        picture=show.amounts(
+            "CPU requests of the node",
+            lambda seen: _requests(seen, "other", "web wants"),
+            unit="m",
+            bounds=_allocatable,
+            picked=["together"],
+        ),
     ),
     Question(
         "room",
@@ -92,6 +140,13 @@ QUESTIONS = [
         answer_of=lambda node: "yes: 500m are not allocated" if node else "no: what web waits for counts already",
         why="The scheduler uses the larger of the desired and the allocated request. So a pending resize "
         "takes room from other pods.",
+        picture=show.amounts(
+            "CPU that the scheduler counts",
+            lambda seen: _requests(seen, "other", "web wants", "late"),
+            unit="m",
+            bounds=_allocatable,
+            picked=["together"],
+        ),
     ),
     Question(
         "then",
@@ -99,6 +154,15 @@ QUESTIONS = [
         choices=[AT_ONCE, MINUTES, NEVER],
         answer_of=lambda seconds: AT_ONCE if seconds < 60 else MINUTES if seconds < 239 else NEVER,
         why="The kubelet tries a deferred resize again when a pod is removed, and every three minutes.",
+        picture=show.moments(
+            "The resize of web, from the end of other",
+            lambda seen: {
+                "web": [
+                    show.TimeSpan(0, max(seen.observed, 0.1), "waits", "Deferred"),
+                    show.TimePoint(seen.observed, "new", "gets its CPU"),
+                ]
+            },
+        ),
     ),
     Question(
         "too-much",
@@ -106,6 +170,9 @@ QUESTIONS = [
         choices=[DEFERRED, INFEASIBLE, API],
         answer_of=lambda text: DEFERRED if "Deferred" in text else INFEASIBLE if "Infeasible" in text else API,
         why="Since 1.36 an admission plugin compares the new request with the node's allocatable CPU.",
+        picture=show.admission(
+            "The way of the resize", "64 CPUs", refused=lambda seen: "PodResize" not in seen.observed, way=show.RESIZE
+        ),
     ),
     Question(
         "guaranteed",
@@ -113,6 +180,12 @@ QUESTIONS = [
         choices=[DONE, KUBELET, API],
         answer_of=lambda text: API if "QOS Class may not change" in text else KUBELET if text else DONE,
         why="A pod's QoS class never changes, because cgroups and eviction depend on it.",
+        picture=show.admission(
+            "The way of the resize",
+            "requests equal to limits",
+            refused=lambda seen: "QOS Class may not change" in seen.observed,
+            way=show.RESIZE,
+        ),
     ),
     Question(
         "shrink",
@@ -121,6 +194,13 @@ QUESTIONS = [
         answer_of=lambda text: KUBELET if "below current usage" in text else API if "invalid" in text else KILLED,
         why="The kubelet checks the memory usage before it writes a lower limit. Then the condition "
         "PodResizeInProgress has the reason Error.",
+        picture=show.admission(
+            "The way of the resize",
+            "a limit of 150Mi, 200Mi in use",
+            refused=lambda seen: "below current usage" in seen.observed,
+            by="kubelet",
+            way=show.RESIZE,
+        ),
     ),
 ]
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
+from kitlib.lab import pictures as show
 from kitlib.lab.devices import allocated, claims, device, device_class, device_slice
 from kitlib.lab.exercise import Exercise, Question, choice, first_problem, number
 from kitlib.lab.manifests import pod
@@ -20,12 +21,14 @@ QUESTIONS = [
         "How many of the 3 pods run if each pod has its own claim?",
         unit="pods",
         why="Three claims compete for two devices. One claim has no allocation, so its pod waits.",
+        picture=show.placed("A claim for each pod, two devices", words={"n1": "1 GPU", "n2": "1 GPU"}),
     ),
     Question(
         "shared",
         "All pods use the same claim. How many of the pods run?",
         unit="pods",
         why="A claim can be reserved for many pods, which share the device.",
+        picture=show.placed("One claim for all pods", words={"n1": "1 GPU", "n2": "1 GPU"}),
     ),
     Question(
         "together",
@@ -34,6 +37,7 @@ QUESTIONS = [
         answer_of=lambda nodes: "all on the same node" if len(nodes) == 1 else "spread over both nodes",
         why="The first pod determines the node. All devices of a claim are on one node, and the other "
         "pods must run on this node.",
+        picture=show.placed("One claim for all pods", words={"n1": "1 GPU", "n2": "1 GPU"}),
     ),
     Question(
         "decides",
@@ -42,6 +46,16 @@ QUESTIONS = [
         answer_of=lambda devices: SCHEDULER if devices else KUBELET,
         why="The claim is allocated even in a cluster without a kubelet. With device plugins the kubelet selects "
         "the device, after the scheduler has selected the node.",
+        picture=show.steps(
+            "Nodes without a kubelet",
+            lambda seen: {
+                "": [
+                    ("scheduler", f"allocates {seen.observed}", "now"),
+                    ("kubelet", "is not there", "never"),
+                    ("driver", "is not there", "never"),
+                ]
+            },
+        ),
     ),
     Question(
         "first",
@@ -49,18 +63,36 @@ QUESTIONS = [
         choices=["n1", "n2"],
         why="The pod fits on both nodes. Since 1.35 a node has a higher score if the claim gets its first "
         "alternative there.",
+        picture=show.placed(
+            "Release 1.36",
+            lambda seen: seen["of"],
+            chosen=lambda seen: seen.observed,
+            words={"n1": "2 GPUs", "n2": "1 GPU of 80Gi"},
+        ),
     ),
     Question(
         "older",
         "In release 1.34, which node does the scheduler select for the pod named first?",
         choices=["n1", "n2"],
         why="In 1.34 a worse alternative does not lower the score of a node, so both nodes have the same score here.",
+        picture=show.placed(
+            "Release 1.34",
+            lambda seen: seen["of"],
+            chosen=lambda seen: seen.observed,
+            words={"n1": "2 GPUs", "n2": "1 GPU of 80Gi"},
+        ),
     ),
     Question(
         "second",
         "In release 1.36, how many devices does the pod named second get?",
         unit="devices",
         why="The large GPU is in use, and the second alternative requests two GPUs of any size.",
+        picture=show.amounts(
+            "Devices of each pod",
+            lambda seen: {pod: devices.count("gpu") for pod, devices in seen["of"].items()},
+            unit="devices",
+            picked=["second"],
+        ),
     ),
     Question(
         "tainted",
@@ -69,6 +101,7 @@ QUESTIONS = [
         answer_of=lambda node: PENDING if node == "pending" else node,
         why="The pod plain uses the GPU of n2, and the other GPU has a taint. Only a claim that tolerates "
         "the taint can get the other GPU.",
+        picture=show.placed("A tainted GPU on n1", words={"n1": "GPU with a taint", "n2": "GPU"}),
     ),
     Question(
         "tolerates",
@@ -77,6 +110,7 @@ QUESTIONS = [
         answer_of=lambda node: PENDING if node == "pending" else node,
         why="The toleration is in the request of the claim, not in the pod. It applies to a taint of the "
         "device, not to a taint of the node.",
+        picture=show.placed("A tainted GPU on n1", words={"n1": "GPU with a taint", "n2": "GPU"}),
     ),
     Question(
         "preempts",
@@ -84,6 +118,7 @@ QUESTIONS = [
         unit="pods",
         why="In a dry run the scheduler only simulates the removal of pods. Claims keep their devices, so "
         "the removal frees no device.",
+        picture=show.placed("Pods after vip has come", words={"n1": "1 GPU", "n2": "1 GPU"}),
     ),
     Question(
         "left",
@@ -92,6 +127,10 @@ QUESTIONS = [
         answer_of=lambda both: GONE_FREE if not both[0] and both[1] == {"all": ""} else "all are gone",
         why="A pod owns a claim that comes from a template. The claim that you wrote has no owner; its "
         "allocation is released when no pod uses it.",
+        picture=show.amounts(
+            "Claims that are left",
+            lambda seen: {"from the template": len(seen.observed[0]), "written by hand": len(seen.observed[1])},
+        ),
     ),
 ]
 

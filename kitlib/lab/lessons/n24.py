@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from kitlib.examples.sweeps import example
+from kitlib.lab import pictures as show
 from kitlib.lab.exercise import Exercise, Question, first_problem, number
 from kitlib.study.sweeps import Results, Sweep
 
@@ -66,6 +67,7 @@ QUESTIONS = [
         unit="pods",
         why="The cluster and the sweep have the same result: the cordoned zone counts with zero pods, and "
         "the other zones have two pods each.",
+        picture=show.placed("The five pods", words={"n3": "cordoned"}),
     ),
 ]
 

@@ -1,0 +1,108 @@
+"""A chain of who acts: each step is done, stops the chain, or is never reached."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from kitlib.charts.answers.frame import TOP, WIDTH, Answer, answer_chart, ended, ring, wrapped
+from kitlib.charts.base import Chart
+from kitlib.charts.svg import LETTER, Drawing, fitted
+
+_GAP, _HEAD = 26, 15
+STATES = {
+    "done": ("blue", ""),
+    "now": ("green", ""),
+    "stops": ("red", ""),
+    "never": ("line", "5 4"),
+}
+"""State of a step -> colour and dashes of its box: done, the answer, an end, or not reached."""
+
+
+class ChainStep(NamedTuple):
+    """A step of a chain.
+
+    Attributes:
+        who: the component or object.
+        what: its action or state in a few words.
+        state: one of `STATES`.
+    """
+
+    who: str
+    what: str
+    state: str = "done"
+
+
+def steps_chart(
+    title: str, rows: Mapping[str, Sequence[ChainStep | tuple[str, ...]]], *, guess: Answer = None
+) -> Chart:
+    """Return boxes joined by arrows, a row for each case.
+
+    Args:
+        title: the subject in a few words.
+        rows: name of the case ("" = none) -> its steps.
+        guess: the learner's answer, if it is the name of a case, of a component or an action.
+    """
+    cases = {name: [ChainStep(*one) for one in steps] for name, steps in rows.items()}
+    most = max([len(steps) for steps in cases.values()], default=1) or 1
+    left = 150 if any(cases) else 0
+    wide = min(230.0, (WIDTH - left - 8 - _GAP * (most - 1)) / most)
+    letters = int((wide - 24) / LETTER)
+    said = "; ".join(
+        f"{f'{name}: ' if name else ''}" + ", then ".join(f"{one.who} {one.what}".strip() for one in steps)
+        for name, steps in cases.items()
+    )
+
+    def draw(d: Drawing) -> None:
+        y = float(TOP)
+        for name, steps in cases.items():
+            texts = [wrapped(one.what, letters) for one in steps]
+            head = _HEAD if any(one.who for one in steps) else 0
+            high = 13 + head + _HEAD * max([len(lines) for lines in texts], default=1)
+            for number, line in enumerate(wrapped(name, 22)):
+                d.text(0, y + 18 + 14 * number, line, bold=True)
+            for place, (one, lines) in enumerate(zip(steps, texts, strict=True)):
+                x = left + 4 + place * (wide + _GAP)
+                _box(d, x, y, wide, high, one, lines, head)
+                if place:
+                    _arrow(d, x, y + high / 2, faint=one.state == "never")
+                if (guess is not None and guess in (one.who, one.what)) or (guess and guess == name):
+                    ring(d, x, y, wide, high)
+            y += high + 16
+        d.height = y - 8
+
+    flat = [(name, one) for name, steps in cases.items() for one in steps]
+    columns = {
+        "case": [name for name, _ in flat],
+        "who": [one.who for _, one in flat],
+        "what": [one.what for _, one in flat],
+        "state": [one.state for _, one in flat],
+    }
+    return answer_chart(title, f"{said}.", columns, draw)
+
+
+def _box(
+    d: Drawing, x: float, y: float, wide: float, high: float, one: ChainStep, lines: Sequence[str], head: int
+) -> None:
+    colour, dash = STATES[one.state]
+    if one.state == "stops":
+        ended(d, x, y, wide, high)
+    else:
+        if one.state != "never":
+            d.rect(x, y, wide, high, colour, tint=14)
+        d.rect(x, y, wide, high, stroke=colour, weight=2 if one.state == "now" else 1.5, dash=dash)
+    ink, inside = ("soft" if one.state == "never" else "ink"), x + (16 if one.state == "stops" else 8)
+    if head:
+        d.text(inside, y + 17, fitted(one.who, wide - 34), ink, bold=True)
+    for number, line in enumerate(lines):
+        d.text(inside, y + 17 + head + _HEAD * number, fitted(line, wide - 18 if head or number else wide - 34), ink)
+    if one.state == "stops":
+        d.cross(x + wide - 12, y + 12)
+    elif one.state == "now":
+        d.path(f"M{x + wide - 18:.1f} {y + 12:.1f}l4 4l8 -8", "green", weight=2.5)
+
+
+def _arrow(d: Drawing, x: float, y: float, *, faint: bool) -> None:
+    ink = "line" if faint else "soft"
+    d.line(x - _GAP + 4, y, x - 6, y, ink, weight=1.5)
+    d.path(f"M{x - 11:.1f} {y - 4:.1f}L{x - 4:.1f} {y:.1f}L{x - 11:.1f} {y + 4:.1f}Z", ink, fill=ink)

@@ -1,0 +1,120 @@
+"""Pictures of answers draw their values to scale, mark the guess and what ends, and name everything in a sentence."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kitlib.charts.answers import (
+    ChainStep,
+    PlaceCard,
+    TimePoint,
+    TimeSpan,
+    amounts_chart,
+    cpu_sets_chart,
+    moments_chart,
+    nested_chart,
+    places_chart,
+    pod_chart,
+    steps_chart,
+)
+from kitlib.charts.base import Chart
+from kitlib.views.tokens import LIGHT
+
+MI = 2**20
+ROW = {"name": "main", "cpu_request": 250, "cpu_limit": 500, "memory_request": 64 * MI, "memory_limit": None}
+GUESSED = {
+    "amounts": (amounts_chart("Limits", {"pod": 800.0, "open": None}, unit="MiB", guess=500.0), "500"),
+    "amounts, a row": (amounts_chart("Limits", {"pod": 800.0}, guess="pod"), ""),
+    "CPUs": (cpu_sets_chart("CPUs", {"a": "0,2-3", "b": "Failed: no CPU"}, 4, guess="a"), ""),
+    "moments": (
+        moments_chart("Waits", {"a": [TimeSpan(0, 4, "waits"), TimePoint(4, "new")]}, timed=True, guess=2.0),
+        "2",
+    ),
+    "nested": (nested_chart("Levels", [("kubepods", ""), ("pod", "800Mi")], guess=2), ""),
+    "places": (places_chart("Nodes", {"n1": PlaceCard(["a"], "", "chosen"), "n2": PlaceCard()}, guess="n2"), ""),
+    "steps": (steps_chart("Way", {"": [ChainStep("API server", "refuses it", "stops")]}, guess="API server"), ""),
+}
+
+
+def widths(svg: str, token: str) -> list[float]:
+    """The widths in pixels of the outlines in a colour."""
+    return [float(w) for w in re.findall(rf'<rect[^>]* width="([\d.]+)"[^>]* stroke="[^"]*{token}', svg)]
+
+
+@pytest.mark.parametrize("name", GUESSED)
+def test_the_guess_is_marked_in_its_own_colour_and_only_there(name: str) -> None:
+    chart, number = GUESSED[name]
+    svg = chart.svg()
+    ElementTree.fromstring(svg)
+    assert LIGHT["guess"] in svg
+    assert not number or f"your guess {number}" in svg
+
+
+AMOUNTS = st.dictionaries(st.sampled_from(list("abcdef")), st.integers(1, 5000), min_size=1)
+
+
+@settings(max_examples=40, deadline=None)
+@given(AMOUNTS, st.integers(1, 5000))
+def test_bars_are_as_long_as_their_amounts_and_hatched_above_the_bound(rows: dict[str, int], bound: int) -> None:
+    svg = amounts_chart("Amounts", rows, bounds=[("limit", bound)]).svg()
+    found = widths(svg, "blue")
+    assert len(found) == len(rows)
+    most = max(rows, key=rows.__getitem__)
+    scale = max(found) / rows[most]
+    assert all(abs(wide - max(value * scale, 1.5)) < 0.2 for wide, value in zip(found, rows.values(), strict=True))
+    assert len(re.findall('fill="url', svg)) == sum(value > bound for value in rows.values())
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sets(st.integers(0, 15)))
+def test_a_square_is_filled_for_each_cpu_of_a_set(cpus: set[int]) -> None:
+    svg = cpu_sets_chart("CPUs", {"a": ",".join(map(str, sorted(cpus)))}, 16, split=4).svg()
+    assert len(widths(svg, "blue")) == len(cpus)
+
+
+def test_negative_amounts_point_to_the_left() -> None:
+    svg = amounts_chart("oom_score_adj", {"low": -500, "high": 1000}).svg()
+    low, high = widths(svg, "blue")
+    assert abs(high - 2 * low) < 0.2
+
+
+def test_what_ends_has_a_cross_or_a_hatch_and_its_name_is_struck_out() -> None:
+    places = places_chart(
+        "Nodes", {"n1": PlaceCard(["a", "b"], leaving=["a"]), "web": PlaceCard([], "Evicted", "gone")}
+    ).svg()
+    assert places.count("line-through") == 2 and places.count('fill="url') == 2
+    steps = steps_chart("Way", {"": [("kubelet", "refuses it", "stops"), ("kernel", "never sees it", "never")]}).svg()
+    assert "stroke-dasharray" in steps and 'fill="url' in steps
+
+
+@pytest.mark.parametrize(
+    ("chart", "words"),
+    [
+        (
+            amounts_chart("Memory", {"pod": 800.0 * MI}, unit="bytes", bounds=[("limit", 400 * MI)]),
+            "pod 800Mi; limit 400Mi.",
+        ),
+        (cpu_sets_chart("CPUs", {"a": "0,2-3"}, 4), "a: 0,2-3."),
+        (
+            moments_chart("Waits", {"a": [TimeSpan(0, 4, "waits"), TimePoint(4, "new", "runs")]}),
+            "a: waits at 0 to 4 s, runs at 4 s.",
+        ),
+        (nested_chart("Levels", [("kubepods", ""), ("pod", "800Mi")]), "From outside: kubepods, pod (800Mi)."),
+        (places_chart("Nodes", {"n1": PlaceCard(["a"], "", "chosen")}), "n1: chosen, a."),
+        (steps_chart("Way", {"v1": [("kernel", "refuses")]}), "v1: kernel refuses."),
+        (pod_chart("web", [ROW], "Burstable"), "The pod web is Burstable."),
+    ],
+)
+def test_the_sentence_says_what_the_picture_shows(chart: Chart, words: str) -> None:
+    assert chart.sentence == words
+    assert words in ElementTree.fromstring(chart.svg()).findtext("{http://www.w3.org/2000/svg}desc")
+    assert chart.frame().shape[0] and chart.figure().data
+
+
+def test_a_pod_in_an_answer_has_no_handles() -> None:
+    assert "slider" not in pod_chart("web", [ROW], "Burstable").svg()
