@@ -18,6 +18,12 @@ settings.register_profile(
 settings.load_profile("kit")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Measure nothing where several processes run tests: else pytest-benchmark warns that it will not."""
+    if config.getoption("dist", "no") != "no" or os.environ.get("PYTEST_XDIST_WORKER"):
+        config.option.benchmark_disable = True
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
     """Collect without the garbage collector: nearly all that is made here (modules, cases) lives until the end."""

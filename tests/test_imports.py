@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -31,9 +32,19 @@ def modules() -> dict[str, Path]:
     return found
 
 
-def imports(tree: ast.Module, known: dict[str, Path]) -> Iterator[str]:
+@cache
+def read() -> dict[str, tuple[set[str], list[tuple[str, int]]]]:
+    """Name of each module -> its imports, and the private names of others: each file is read once for both tests."""
+    known, found = modules(), {}
+    for name, path in known.items():
+        nodes = list(ast.walk(ast.parse(path.read_text())))
+        found[name] = set(imports(nodes, known)) - {name}, list(foreign(nodes, name.rpartition(".")[0]))
+    return found
+
+
+def imports(nodes: list[ast.AST], known: dict[str, Path]) -> Iterator[str]:
     """All imports of a module: at the top, inside functions, and those for types alone."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in known)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -44,8 +55,7 @@ def imports(tree: ast.Module, known: dict[str, Path]) -> Iterator[str]:
 
 
 def test_no_imports_form_a_circle_also_not_lazily_or_for_types() -> None:
-    known = modules()
-    graph = {name: set(imports(ast.parse(path.read_text()), known)) - {name} for name, path in known.items()}
+    graph = {name: set(imported) for name, (imported, _) in read().items()}
     circles = []
     while True:
         try:
@@ -58,10 +68,10 @@ def test_no_imports_form_a_circle_also_not_lazily_or_for_types() -> None:
     assert not circles, "\n".join(circles)
 
 
-def defined(tree: ast.Module) -> set[str]:
+def defined(nodes: list[ast.AST]) -> set[str]:
     """Every name that a module itself gives to something: functions, variables, attributes of `self`."""
     found = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             found.add(node.name)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -79,10 +89,10 @@ def _is_private(name: str) -> bool:
     return name.startswith("_") and not name.startswith("__") and name not in PUBLIC_UNDERSCORES
 
 
-def foreign(tree: ast.Module, package: str) -> Iterator[tuple[str, int]]:
+def foreign(nodes: list[ast.AST], package: str) -> Iterator[tuple[str, int]]:
     """Private names that a module takes from somewhere else, and their lines."""
-    own = defined(tree)
-    for node in ast.walk(tree):
+    own = defined(nodes)
+    for node in nodes:
         if isinstance(node, ast.Attribute) and _is_private(node.attr) and node.attr not in own:
             base = node.value
             inherited = isinstance(base, ast.Call) and isinstance(base.func, ast.Name) and base.func.id == "super"
@@ -94,9 +104,10 @@ def foreign(tree: ast.Module, package: str) -> Iterator[tuple[str, int]]:
 
 def test_no_module_uses_a_private_name_of_another_one() -> None:
     found, used = [], set()
-    for name, path in modules().items():
-        place = str(path.relative_to(ROOT))
-        for private, line in foreign(ast.parse(path.read_text()), name.rpartition(".")[0]):
+    paths = modules()
+    for name, (_, foreign_names) in read().items():
+        place = str(paths[name].relative_to(ROOT))
+        for private, line in foreign_names:
             if (place, private) in ALLOWED:
                 used.add((place, private))
             else:

@@ -116,6 +116,7 @@ def test_many_failures_or_one_of_another_stage_are_not_tried_again(checkout: Pat
     assert run(checkout, "engine")[1][-1] == "3 passed, 2 failed"
 
 
+@pytest.mark.thorough  # a second of a processor
 def test_a_stages_line_tells_the_processor_time_of_what_it_ran(checkout: Path) -> None:
     script(checkout, "notebooks")
     with (checkout / ".ci" / "notebooks").open("a") as file:

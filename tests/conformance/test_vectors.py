@@ -14,9 +14,9 @@ from kitlib.conformance.runner import kinds, read_cases, run_file
 from tests.sizes import NIGHTLY
 
 VECTORS = Path(__file__).parents[1] / "vectors"
-CASES = 30
+CASES = 12
 """So many cases of each kind, evenly drawn; in `.ci/run nightly` all of them."""
-EVERY = {"live_scheduling": 4, "timemachine_sequences": 4}
+EVERY = {"live_scheduling": 8, "timemachine_sequences": 8}
 """Kinds of few cases, each of which is the life of a whole cluster: one of so many is drawn."""
 
 

@@ -15,6 +15,7 @@ from kitlib.cluster import Cluster
 from kitlib.cluster.control_plane.simulated import SimulatedCluster
 from kitlib.controllers import podgc
 from tests.controllers.builders import pod, workload
+from tests.sizes import sampled
 
 
 def refused(kind: str, replicas: int = 1, **spec: Any) -> dict[str, Any]:
@@ -40,7 +41,15 @@ def creations(cluster: SimulatedCluster) -> list[str]:
 
 @pytest.mark.parametrize(
     ("kind", "first", "each"),
-    [("ReplicaSet", 11, 20 / 3), ("ReplicationController", 11, 20 / 3), ("StatefulSet", 8, 5)],
+    sampled(
+        [
+            pytest.param("ReplicaSet", 11, 20 / 3),
+            pytest.param("ReplicationController", 11, 20 / 3),
+            pytest.param("StatefulSet", 8, 5),
+        ],
+        2,
+        pytest.mark.thorough,
+    ),
 )
 def test_refused_pods_are_replaced_as_fast_as_the_controllers_client_allows(kind: str, first: int, each: float) -> None:
     cluster = Cluster.simulated(1)

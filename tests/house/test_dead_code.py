@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from vulture import Vulture
 
+pytestmark = pytest.mark.thorough  # each process of the tests would read everything once more
 ROOT = Path(__file__).parents[2]
 ALLOWED: list[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("dead_code.toml").read_text())["allow"]
 COMMANDS = re.compile(r"^\s*[%!]", re.MULTILINE)

@@ -48,7 +48,7 @@ def replayed(folder, action, ground=SIMULATED):
     return grade_journal(folder, list(cluster.journal), (), ground)
 
 
-@pytest.mark.parametrize("folder", sampled(BY_NAME, 3, pytest.mark.thorough))
+@pytest.mark.parametrize("folder", sampled(BY_NAME, 6, pytest.mark.thorough))
 def test_the_untouched_start_gives_no_point_and_no_solution(folder):
     for seconds in (0, 30):
         found = graded(folder, lambda cluster, seconds=seconds: cluster.advance(seconds))
@@ -59,7 +59,7 @@ def test_the_untouched_start_gives_no_point_and_no_solution(folder):
         assert not [r for r in found.results for hint in hints if hint in str(r)]
 
 
-@pytest.mark.parametrize("folder", sampled(BY_NAME, 3, pytest.mark.thorough))
+@pytest.mark.parametrize("folder", sampled(BY_NAME, 6, pytest.mark.thorough))
 def test_a_change_that_does_not_matter_gives_no_point(folder):
     extra = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "note"}}
     found = graded(folder, lambda cluster: cluster.apply(extra))
@@ -76,14 +76,14 @@ def test_the_reference_solution_passes(folder):
     assert set(found.observed) == {p.key for p in folder.definition.predictions}
 
 
-@pytest.mark.parametrize(("folder", "sentence"), sampled(RIGHT, 4, pytest.mark.thorough))
+@pytest.mark.parametrize(("folder", "sentence"), sampled(RIGHT, 8, pytest.mark.thorough))
 def test_another_right_answer_passes(folder, sentence):
     found = graded(folder, folder.answers().right[sentence])
     assert found.passed, "\n".join(map(str, (*found.results, *found.rules)))
     assert all(rule.kept for rule in found.rules)
 
 
-@pytest.mark.parametrize(("folder", "answer"), sampled(WRONG, 5, pytest.mark.thorough))
+@pytest.mark.parametrize(("folder", "answer"), sampled(WRONG, 10, pytest.mark.thorough))
 def test_a_wrong_answer_fails_with_its_own_message(folder, answer):
     found = graded(folder, answer.act)
     assert not found.passed
@@ -111,7 +111,7 @@ def test_a_lab_announces_and_plays_a_second_situation(folder):
     assert folder.checks().seconds
 
 
-@pytest.mark.parametrize("folder", sampled(BY_NAME, 3, pytest.mark.thorough))
+@pytest.mark.parametrize("folder", sampled(BY_NAME, 6, pytest.mark.thorough))
 def test_another_variant_is_solved_by_its_own_answers_and_not_by_the_first_ones(folder):
     seed = next(n for n in range(1, 100) if LabFolder.read(folder.path, n).definition.edit != folder.definition.edit)
     other = LabFolder.read(folder.path, seed)

@@ -64,7 +64,13 @@ def test_a_whole_simulated_cluster_works_there_too(found: dict[str, dict[str, ob
     assert cluster["node"] and cluster["reason"] == "OOMKilled" and cluster["differences"] == 0
 
 
-@pytest.mark.parametrize("modules", ["", "use"], ids=["modules are missing", "modules are of no use"])
+@pytest.mark.parametrize(
+    "modules",
+    [
+        pytest.param("", id="modules are missing"),
+        pytest.param("use", id="modules are of no use", marks=pytest.mark.thorough),
+    ],
+)
 def test_a_sweep_is_computed_in_this_process_with_the_same_rows(modules: str) -> None:
     there, here = run("sweep", KITLIB_WITHOUT=modules)["sweep"], pure_rooms.sweep()
     assert there["complete"] and there["values"] == here["values"] and len(there["values"]) == 15

@@ -25,6 +25,7 @@ from tests.reports.scenes import (
     why,
     workload,
 )
+from tests.sizes import sampled
 
 
 def zones(*names: str) -> list[dict[str, Any]]:
@@ -174,11 +175,15 @@ def test_kubernetes_33777_all_cpus_of_a_node_are_never_free() -> None:
 
 @pytest.mark.parametrize(
     ("report", "replicas", "cpu", "run"),
-    [
-        ("kubernetes#89007", 1, "8", 0),  # more than the node has
-        ("kubernetes#106419", 3, "2", 1),  # more replicas than fit
-        ("kubernetes#42433", 2, "3", 1),  # the controller ignores pods that are OutOfcpu
-    ],
+    sampled(
+        [
+            pytest.param("kubernetes#89007", 1, "8", 0, id="more than the node has"),
+            pytest.param("kubernetes#106419", 3, "2", 1, id="more replicas than fit"),
+            pytest.param("kubernetes#42433", 2, "3", 1, id="the controller ignores pods that are OutOfcpu"),
+        ],
+        3,
+        pytest.mark.thorough,
+    ),
 )
 def test_a_workload_that_names_its_node_makes_pods_without_end(report: str, replicas: int, cpu: str, run: int) -> None:
     cluster = Cluster.simulated([{"name": "n1", "cpus": 4}])

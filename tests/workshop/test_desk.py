@@ -113,6 +113,7 @@ def test_a_call_for_help_in_a_notebook_names_the_notebook(desk: Desk, monkeypatc
     assert [(seat.state, seat.lab) for seat in desk.seats() if seat.learner == "bob"] == [("reads", name)]
 
 
+@pytest.mark.thorough
 def test_a_learners_cluster_is_looked_at(desk: Desk) -> None:
     lab = Lab(SECOND, "simulated", seed=5, progress=Progress(desk.settings.learners / "bob"))
     lab.call_for_help()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import product
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from kitlib.api.errors import KitError
 from kitlib.api.serialize import to_dict
 from kitlib.cluster import Cluster
 from kitlib.cluster.control_plane.simulated import SimulatedCluster
+from tests.sizes import sampled
 
 
 def pod(name: str, workload: str = "", *, resources: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
@@ -136,8 +138,14 @@ def test_class_cgroups_are_written_again_every_minute_and_others_are_not() -> No
     assert [d.path for d in node.differences()] == [own]
 
 
-@pytest.mark.parametrize("version", [1, 2])
-@pytest.mark.parametrize("driver", ["systemd", "cgroupfs"])
+@pytest.mark.parametrize(
+    ("version", "driver"),
+    sampled(
+        [pytest.param(version, driver) for driver, version in product(("systemd", "cgroupfs"), (2, 1))],
+        4,
+        pytest.mark.thorough,
+    ),
+)
 def test_desired_equals_observed_for_two_hundred_random_pods(version: int, driver: str) -> None:
     dice = random.Random(version)
     machine = {"cpus": 64, "memory": "256Gi", "kubelet": [f"--cgroup-driver={driver}", "--max-pods=300"]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,7 @@ ARITHMETIC = (
 )
 
 
+@cache
 def pods() -> list[Pod]:
     made = []
     with gzip.open(VECTORS / "pod_enforcement.jsonl.gz", "rt") as file:
@@ -39,7 +41,7 @@ def pods() -> list[Pod]:
             pod.metadata.uid = f"uid-{number}"
             pod.metadata.namespace = pod.metadata.namespace or "default"
             made.append(pod)
-    return made if NIGHTLY else made[::4]
+    return made if NIGHTLY else made[::8]
 
 
 def check(tree: CgroupTree) -> int:
@@ -77,7 +79,7 @@ def test_every_formula_gives_the_value_that_is_written(version, driver):
     }
     machine = MachineInfo.declare(16, "64Gi", swap="8Gi", huge_pages={"2Mi": 64})
     node = NodeConfig(machine=machine, settings=read_settings(settings))
-    assert check(desired_tree(node, pods(), version=version)) > 300
+    assert check(desired_tree(node, pods(), version=version)) > 150
 
 
 @pytest.mark.parametrize("version", [1, 2])

@@ -89,6 +89,7 @@ def test_two_objects_share_no_default() -> None:
     assert other == {"a": ["x"]}
 
 
+@pytest.mark.thorough
 def test_defaults_of_many_items_do_not_fill_the_memory() -> None:
     shape = schema(a={"type": "array", "items": schema(b={**TEXT, "default": "x" * 100_000})})
     shown: dict[str, Any] = {"a": [{} for _ in range(10_000)]}

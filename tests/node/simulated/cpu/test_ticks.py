@@ -10,9 +10,12 @@ from kitlib.node.common.workload import FOREVER, Phase, Workload
 from kitlib.node.simulated.cpu import ticks
 from kitlib.node.simulated.cpu.ticks import BusyCgroup
 from kitlib.node.simulated.kernel import Kernel
+from tests.sizes import sampled
 from tests.vm import scenarios
 
 MS = 1_000_000
+VERSIONS = sampled([pytest.param(2), pytest.param(1)], 2, pytest.mark.thorough)
+"""Of cgroups."""
 BUSY = Workload((Phase(FOREVER, cpus=1.0),))
 
 SPREAD = {(2, 181, "p1/c0"): (0.10, 0.85)}
@@ -70,7 +73,7 @@ def recorded(version):
     return found
 
 
-@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("version", VERSIONS)
 def test_two_hundred_scenarios_end_as_on_a_real_kernel(version):
     """CPUs within 3 points, throttled periods within 10%."""
     wrong, compared = [], 0
@@ -149,7 +152,7 @@ def test_far_from_its_quota_a_cgroup_is_throttled_in_all_periods_or_in_none():
     assert much.held == pytest.approx(0.6, abs=0.05)  # 20 ms are used up after 40
 
 
-@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("version", VERSIONS)
 def test_the_parts_of_the_processor_are_those_of_the_weights_and_quotas(version):
     for number in range(12):
         k = simulated(scenario := scenarios.limited_pods(number, version), version)
