@@ -11,8 +11,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar, overload
 
 from kitlib.api.core import Event, Node, Pod
 from kitlib.api.errors import KitError
@@ -33,9 +32,11 @@ from kitlib.cluster.nodes.interfaces import KernelNode
 from kitlib.cluster.serving import Serve, ServedAPI
 
 if TYPE_CHECKING:
-    from kitlib.cluster.typed_reads import GetByKind, ListByKind, Selector
+    from kitlib.cluster.typed_reads import ByKind, ListByKind, Selector
+    from kitlib.scheduler.decision import Decision
 
 K = TypeVar("K", bound=KubeObject)
+P = ParamSpec("P")
 EventList: TypeAlias = list[Event]
 NodeList: TypeAlias = list[Node]
 PodList: TypeAlias = list[Pod]
@@ -119,15 +120,15 @@ def check_seconds(seconds: float) -> None:
         raise KitError(f"advance: must be at most {MOST_SECONDS} seconds ({days} days) at once, got {seconds!r}")
 
 
-def _exclusive_get(method: Callable[..., Any]) -> GetByKind:
-    """Decorate `get` like `exclusive`; the kind decides the type of the object, which only overloads can state."""
-    typed: GetByKind = exclusive(method)  # type: ignore[assignment]
+def by_kind(method: Callable[Concatenate[Any, Any, P], Any]) -> ByKind[P]:
+    """Declare that a method returns an object of the kind in its first argument, which only overloads can state."""
+    typed: ByKind[P] = method  # type: ignore[assignment]
     return typed
 
 
-def _exclusive_list(method: Callable[..., Any]) -> ListByKind:
-    """Decorate `list` as `_exclusive_get` decorates `get`."""
-    typed: ListByKind = exclusive(method)  # type: ignore[assignment]
+def list_by_kind(method: Callable[Concatenate[Any, Any, P], Any]) -> ListByKind[P]:
+    """Declare that a method returns the objects of the kind in its first argument."""
+    typed: ListByKind[P] = method  # type: ignore[assignment]
     return typed
 
 
@@ -191,16 +192,22 @@ class BaseCluster(Closeable, ABC):
             create_only: whether an object that exists already is an error.
         """
 
+    @by_kind
     @abstractmethod
-    def patch(self, kind: str, name: str, patch: Mapping[str, Any], namespace: str = "default") -> Any:
+    def patch(
+        self, kind: str | type[KubeObject], name: str, patch: Mapping[str, Any], namespace: str = "default"
+    ) -> Any:
         """Change some fields of an object, as `kubectl patch` does, except for its status (see `patch_status`).
 
         Returns:
             The changed object; a field patched with None is removed.
         """
 
+    @by_kind
     @abstractmethod
-    def patch_status(self, kind: str, name: str, patch: Mapping[str, Any], namespace: str = "default") -> Any:
+    def patch_status(
+        self, kind: str | type[KubeObject], name: str, patch: Mapping[str, Any], namespace: str = "default"
+    ) -> Any:
         """Change some fields of an object's status, as `kubectl patch --subresource=status` does.
 
         Scenarios use it to play a kubelet or a controller. The cluster's own ones overwrite the status later.
@@ -275,11 +282,26 @@ class BaseCluster(Closeable, ABC):
         """
 
     @abstractmethod
+    def decision(self, name: str, namespace: str = "default") -> Decision:
+        """Return the scheduler's last decision about a pod.
+
+        Raises:
+            NotFound: the pod does not exist.
+            KitError: the scheduler has not tried the pod.
+        """
+
+    @abstractmethod
+    def explain(self, pod: Pod | str, namespace: str = "default") -> Decision:
+        """Return the decision that the scheduler would make for a pod now; nothing is changed."""
+
+    @abstractmethod
     def record_event(self, about: KubeObject, reason: str, message: str, *, warning: bool = False) -> None:
         """Write a Kubernetes event about an object."""
 
     @abstractmethod
-    def _delete(self, kind: str, name: str, namespace: str, grace: int | None, propagation: str) -> None:
+    def _delete(
+        self, kind: str | type[KubeObject], name: str, namespace: str, grace: int | None, propagation: str
+    ) -> None:
         """Delete an object by name."""
 
     def _check_open(self) -> None:
@@ -341,7 +363,7 @@ class BaseCluster(Closeable, ABC):
     @exclusive
     def delete(
         self,
-        kind: str | KubeObject,
+        kind: str | type[KubeObject] | KubeObject,
         name: str = "",
         namespace: str = "default",
         *,
@@ -351,7 +373,7 @@ class BaseCluster(Closeable, ABC):
         """Delete an object and its dependents.
 
         Args:
-            kind: the kind, as `Pod`, `pods` or `po`; or the object itself, without the next two arguments.
+            kind: the kind, as `Pod`, `pods` or `po`, or its type; or the object itself, without the next two arguments.
             name: the object's name.
             namespace: the object's namespace.
             grace: the grace period of a pod in seconds; None = the one in its specification.
@@ -374,7 +396,8 @@ class BaseCluster(Closeable, ABC):
     def _refresh_to_read(self) -> None:
         """Process what has been reported; clusters whose nodes report by themselves implement it."""
 
-    @_exclusive_get
+    @by_kind
+    @exclusive
     def get(self, kind: str | type[KubeObject], name: str, namespace: str = "default") -> Any:
         """Return a copy of one object.
 
@@ -389,7 +412,8 @@ class BaseCluster(Closeable, ABC):
         self._refresh_to_read()
         return self.api.store.get(kind, name, namespace or "default")
 
-    @_exclusive_list
+    @list_by_kind
+    @exclusive
     def list(self, kind: str | type[KubeObject], namespace: str | None = None, selector: Selector = None) -> Any:
         """Return copies of all objects of a kind, oldest first.
 
@@ -438,16 +462,16 @@ class BaseCluster(Closeable, ABC):
             return [e for e in found if e.involved_object.uid == about.metadata.uid]
         return [e for e in found if about is None or e.involved_object.name == about]
 
+    @by_kind
     @exclusive
-    def scale(self, kind: str, name: str, replicas: int, namespace: str = "default") -> Any:
+    def scale(self, kind: str | type[KubeObject], name: str, replicas: int, namespace: str = "default") -> Any:
         """Set the number of replicas of a workload."""
         return self.patch(kind, name, {"spec": {"replicas": replicas}}, namespace)
 
     @exclusive
     def cordon(self, node: str, unschedulable: bool = True) -> Node:
         """Mark a node as unschedulable, or (False) as schedulable."""
-        marked: Node = self.patch("Node", node, {"spec": {"unschedulable": unschedulable or None}})
-        return marked
+        return self.patch("Node", node, {"spec": {"unschedulable": unschedulable or None}})
 
     def serve(self, **options: Any) -> ServedAPI:
         """Serve the API to kubectl and other clients of Kubernetes until the server or the cluster is closed.
@@ -505,9 +529,11 @@ class BaseCluster(Closeable, ABC):
         return {r.kind: [to_dict(o) for o in self.api.store.list(r.kind, copy=False)] for r in RESOURCES}
 
     @exclusive
-    def fork(self) -> Any:
+    def fork(self) -> BaseCluster:
         """Return a copy on hollow nodes and virtual time for experiments; see `CopiedCluster`."""
-        return import_module("kitlib.cluster.control_plane.copied").fork(self)
+        # imported by name: a copy is a cluster of its own, with all that a simulated cluster needs
+        copied: Callable[[BaseCluster], BaseCluster] = pkgutil.resolve_name("kitlib.cluster.control_plane.copied:fork")
+        return copied(self)
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self.nodes)

@@ -12,12 +12,15 @@ import pytest
 
 from kitlib.api.api_groups import GROUPS
 from kitlib.api.apps import Deployment
-from kitlib.api.core import ConfigMap, Event, Node, Pod
+from kitlib.api.core import ConfigMap, Event, Node, Pod, Taint
 from kitlib.api.meta import KubeObject, ObjectMeta
 from kitlib.apiserver.store.kinds import RESOURCES, Resource
 from kitlib.cluster import Cluster
+from kitlib.cluster.base import BaseCluster
+from kitlib.cluster.control_plane.polling import PollingCluster
 from kitlib.cluster.control_plane.simulated import SimulatedCluster
-from kitlib.cluster.typed_reads import GetByKind, ListByKind
+from kitlib.cluster.typed_reads import ByKind, ListByKind
+from kitlib.scheduler.decision import Decision
 
 POD = {"containers": [{"name": "c", "image": "app"}]}
 MANIFESTS = [
@@ -76,6 +79,35 @@ def test_writes_of_objects_return_their_type(cluster: SimulatedCluster) -> None:
     assert [type(one) for one in made] == [ConfigMap]
 
 
+def test_changes_of_one_object_return_its_type(cluster: SimulatedCluster) -> None:
+    paused: dict[str, Any] = {"spec": {"paused": False}}
+    answers: list[tuple[KubeObject, type[KubeObject]]] = [
+        (assert_type(cluster.patch("deploy", "web", paused), Deployment), Deployment),
+        (assert_type(cluster.patch(Deployment, "web", patch=paused, namespace="default"), Deployment), Deployment),
+        (assert_type(cluster.patch_status("Node", "node-1", {"status": {}}), Node), Node),
+        (assert_type(cluster.scale("Deployment", "web", 0), Deployment), Deployment),
+        (assert_type(cluster.scale(Deployment, "web", replicas=1), Deployment), Deployment),
+        (assert_type(cluster.resize("p"), Pod), Pod),
+    ]
+    assert [type(found) for found, _ in answers] == [expected for _, expected in answers]
+    with pytest.raises(TypeError):
+        cluster.scale("Deployment", "web")  # type: ignore[call-overload]
+
+
+def test_a_copy_is_a_cluster(cluster: SimulatedCluster) -> None:
+    copy = assert_type(cluster.fork(), BaseCluster)
+    copy.delete(Deployment, "web")
+    assert assert_type(copy.list("Deployment"), list[Deployment]) == []
+    assert assert_type(copy.explain("p"), Decision).feasible
+    assert cluster.get("Deployment", "web").name == "web"
+
+
+def waits(cluster: PollingCluster) -> None:
+    """State the types of `wait`: the condition gets the cluster, and its answer is returned."""
+    assert_type(cluster.wait(lambda one: one.pods()), list[Pod])
+    assert_type(cluster.wait(lambda one: one.get("Node", "a").spec.taints, timeout=1), list[Taint])
+
+
 def test_a_name_that_is_no_literal_may_be_any_kind(cluster: SimulatedCluster) -> None:
     kind: str = ["Pod"][0]
     assert assert_type(cluster.get(kind, "p"), Any).kind == kind
@@ -107,7 +139,7 @@ def type_of(resource: Resource) -> type[KubeObject]:
     return found
 
 
-@pytest.mark.parametrize("protocol", [GetByKind, ListByKind])
+@pytest.mark.parametrize("protocol", [ByKind, ListByKind])
 def test_every_kind_has_its_type_under_every_name_of_kubectl(protocol: type) -> None:
     expected = {type_of(one): {one.kind, one.kind.lower(), one.plural, *filter(None, [one.short])} for one in RESOURCES}
     assert overloads(protocol) == expected

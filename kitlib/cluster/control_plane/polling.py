@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Self, TypeVar
 
 from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject
@@ -15,6 +15,7 @@ from kitlib.cluster.control_plane.obstacles import obstacles
 from kitlib.cluster.control_plane.real_clock import TICK, RealClock
 from kitlib.cluster.exclusive import exclusive
 
+T = TypeVar("T")
 _GONE_WITHIN = 120.0
 
 
@@ -41,7 +42,7 @@ class PollingCluster(BaseCluster):
         """Let time pass."""
         time.sleep(seconds)
 
-    def wait(self, condition: Callable[[Any], Any], timeout: float = 60.0) -> Any:
+    def wait(self, condition: Callable[[Self], T], timeout: float = 60.0) -> T:
         """Wait until a condition is true.
 
         Args:
@@ -76,7 +77,7 @@ class PollingCluster(BaseCluster):
 
     def delete(
         self,
-        kind: str | KubeObject,
+        kind: str | type[KubeObject] | KubeObject,
         name: str = "",
         namespace: str = "default",
         *,

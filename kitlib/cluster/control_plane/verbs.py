@@ -19,7 +19,7 @@ from kitlib.apiserver.admission.deletion import BACKGROUND
 from kitlib.apiserver.admission.manifests import Applier
 from kitlib.apiserver.store.events import record
 from kitlib.apiserver.store.merge import merge_patch, strategic_patch
-from kitlib.cluster.base import BaseCluster
+from kitlib.cluster.base import BaseCluster, by_kind
 from kitlib.cluster.exclusive import exclusive
 
 
@@ -41,7 +41,9 @@ class LocalVerbs(BaseCluster):
         self.settle()
         return [self.api.store.standing(o) or o for o in made]
 
-    def _delete(self, kind: str, name: str, namespace: str, grace: int | None, propagation: str) -> None:
+    def _delete(
+        self, kind: str | type[KubeObject], name: str, namespace: str, grace: int | None, propagation: str
+    ) -> None:
         wanted = self.api.store.kinds.named(kind)
         place = (namespace or "default") if wanted.namespaced else ""
         standing = self.api.store.get(kind, name, place)
@@ -51,22 +53,35 @@ class LocalVerbs(BaseCluster):
         self.record_action("delete", kind=wanted.recorded, name=name, namespace=place, grace=grace, **how)
         self.settle()
 
+    @by_kind
     @exclusive
     @guarded("patch")
-    def patch(self, kind: str, name: str, patch: Mapping[str, Any], namespace: str = "default") -> Any:
+    def patch(
+        self, kind: str | type[KubeObject], name: str, patch: Mapping[str, Any], namespace: str = "default"
+    ) -> Any:
         """Change some fields of an object; see `BaseCluster.patch`."""
         return self._patched("patch", self.api.update, kind, name, patch, namespace)
 
+    @by_kind
     @exclusive
     @guarded("patch_status")
-    def patch_status(self, kind: str, name: str, patch: Mapping[str, Any], namespace: str = "default") -> Any:
+    def patch_status(
+        self, kind: str | type[KubeObject], name: str, patch: Mapping[str, Any], namespace: str = "default"
+    ) -> Any:
         """Change some fields of an object's status; see `BaseCluster.patch_status`."""
         if "status" not in patch:
-            raise KitError(f'patch_status: {kind} "{name}": status: Required value: {{"status": {{…}}}}')
+            named = self.api.store.kinds.named(kind).kind
+            raise KitError(f'patch_status: {named} "{name}": status: Required value: {{"status": {{…}}}}')
         return self._patched("patch_status", self.api.update_status, kind, name, patch, namespace)
 
     def _patched(
-        self, action: str, write: Callable[[Any], Any], kind: str, name: str, patch: Mapping[str, Any], namespace: str
+        self,
+        action: str,
+        write: Callable[[Any], Any],
+        kind: str | type[KubeObject],
+        name: str,
+        patch: Mapping[str, Any],
+        namespace: str,
     ) -> Any:
         """Apply a patch to a stored object, write the result and record the action."""
         wanted = self.api.store.kinds.named(kind)

@@ -24,6 +24,7 @@ from kitlib.api.serialize import Located, from_dict, to_dict
 from kitlib.apiserver.admission.attributes import DELETION, Deletion
 from kitlib.apiserver.admission.requester import requester
 from kitlib.apiserver.store.kinds import resource
+from kitlib.cluster.base import by_kind
 from kitlib.cluster.control_plane.container import wire
 from kitlib.cluster.control_plane.container.relay import ControlPlaneGone, Relay
 from kitlib.cluster.control_plane.container.replica import Replica
@@ -118,7 +119,7 @@ class RemoteAPIServer:
         request: Deletion = DELETION,
     ) -> None:
         """Delete an object; the kind is a name, a type, or the store's name of it."""
-        named = kind if isinstance(kind, str) else resource(kind).qualified
+        named = _named(kind)
         how = {"grace": grace, "propagation": propagation, "dry_run": self._dry}
         sent = msgspec.to_builtins(request)
         answer = self._cluster._ask("api_delete", kind=named, name=name, namespace=namespace, request=sent, **how)
@@ -290,16 +291,24 @@ class ContainerControlPlaneClient(PollingCluster):
         objects = [[to_dict(one.object), one.file, one.document] for one in located]
         return [from_dict(one) for one in self._ask("apply", action=action, objects=objects, create_only=create_only)]
 
-    def _delete(self, kind: str, name: str, namespace: str, grace: int | None, propagation: str) -> None:
-        self._call("delete", kind, name, namespace, grace=grace, propagation_policy=propagation)
+    def _delete(
+        self, kind: str | type[KubeObject], name: str, namespace: str, grace: int | None, propagation: str
+    ) -> None:
+        self._call("delete", _named(kind), name, namespace, grace=grace, propagation_policy=propagation)
 
-    def patch(self, kind: str, name: str, patch: Mapping[str, Any], namespace: str = "default") -> Any:
+    @by_kind
+    def patch(
+        self, kind: str | type[KubeObject], name: str, patch: Mapping[str, Any], namespace: str = "default"
+    ) -> Any:
         """Change some fields of an object; see `BaseCluster.patch`."""
-        return self._call("patch", kind, name, dict(patch), namespace)
+        return self._call("patch", _named(kind), name, dict(patch), namespace)
 
-    def patch_status(self, kind: str, name: str, patch: Mapping[str, Any], namespace: str = "default") -> Any:
+    @by_kind
+    def patch_status(
+        self, kind: str | type[KubeObject], name: str, patch: Mapping[str, Any], namespace: str = "default"
+    ) -> Any:
         """Change some fields of an object's status; see `BaseCluster.patch_status`."""
-        return self._call("patch_status", kind, name, dict(patch), namespace)
+        return self._call("patch_status", _named(kind), name, dict(patch), namespace)
 
     def resize(
         self,
@@ -409,3 +418,8 @@ class ContainerControlPlaneClient(PollingCluster):
         self._end.detach()
         self._provisioner.close()
         self._nodes.clear()
+
+
+def _named(kind: str | type[KubeObject]) -> str:
+    """Return a kind's name, as a request names it."""
+    return kind if isinstance(kind, str) else resource(kind).qualified
