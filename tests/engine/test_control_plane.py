@@ -225,7 +225,7 @@ def test_a_killed_control_plane_is_a_clear_error_and_nothing_is_left(
     kill(cluster._relay.control.id)
     with pytest.raises(ControlPlaneGone, match="the control plane has ended"):
         cluster.wait(lambda c: False, 60)
-    with pytest.raises(ControlPlaneGone):
+    with pytest.raises(ControlPlaneGone, match=r"replay\(cluster.journal\) on a new cluster repeats your actions"):
         cluster.apply(pod(name="b"))
     assert cluster.node().process("a").name  # the nodes are there all the same
     with pytest.raises(ControlPlaneGone, match="as they were last heard of"):
@@ -235,6 +235,9 @@ def test_a_killed_control_plane_is_a_clear_error_and_nothing_is_left(
     cluster.close()
     assert left_after(5, run) == []
     assert cluster.pod("a").status.phase == "Running"
+    with Cluster.docker(1, cpus=2, memory="256Mi", control_plane="process") as again:
+        again.replay(cluster.journal)
+        again.wait(lambda c: [(p.name, p.status.phase) for p in c.pods()] == [("a", "Running")], 60)
 
 
 def test_a_control_plane_that_does_not_start_leaves_nothing(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:

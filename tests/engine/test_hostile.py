@@ -55,7 +55,7 @@ def test_an_agent_killed_in_the_middle_of_a_request_is_an_error_and_the_other_no
     assert asking.is_alive() and node.link.alive
     os.kill(agent, signal.SIGKILL)
     asking.join(5 * SLOW)
-    assert [str(one) for one in said] == [f"node {where} has ended"]
+    assert [str(one) for one in said] == [f"node {where} has ended; cluster.add_nodes(1) starts another node"]
     cluster.apply(pod(name="b"))
     assert (cluster.pod("b").spec.node_name, cluster.pod("b").status.phase) == (other, "Running")
     cluster.wait(

@@ -17,6 +17,7 @@ import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from kitlib.api.errors import KitError
@@ -238,6 +239,7 @@ def _launch_once(
         # Attached before the start, so that the container never runs without its owner's stream.
         stream = client.api.attach_socket(made, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1, "logs": 0})
         held = _held[made] = link(name, stream)
+        held.look = partial(_state_in_words, client, made)
         client.api.start(made)
     except BaseException:  # also KeyboardInterrupt: the container must not be left
         if held is not None:
@@ -246,6 +248,19 @@ def _launch_once(
             _remove(client, made)
         raise
     return made, held
+
+
+def _state_in_words(client: Any, identity: str) -> str:
+    """Return a sentence about a container that does not answer."""
+    try:
+        with asking("its engine"):
+            found = client.api.inspect_container(identity)
+    except EngineError as error:
+        return str(error)
+    name = str(found.get("Name", identity[:12])).lstrip("/")
+    if found["State"].get("Paused") or found["State"].get("Status") == "paused":
+        return f"its container {name} is paused: `docker unpause {name}` (or `podman unpause {name}`)"
+    return f"its container {name} runs: the machine may be busy, so try again"
 
 
 def _remove(client: Any, identity: str) -> None:

@@ -61,10 +61,13 @@ class Conversation:
         renewed: the time of the last renewal of the Lease by the node's kubelet; None = not yet.
         patience: default timeout of requests in seconds without any message.
         whom: the peer's description in messages.
+        look: returns the state of the peer's container, for the error of a missing answer; "" = unknown.
         ended: class of the error for a closed connection.
+        remedy: the way out after the end of the peer, for that error.
     """
 
     ended: type[NodeGone] = NodeGone
+    remedy = "cluster.add_nodes(1) starts another node"
     max_line = protocol.MAX_LINE
 
     def __init__(self, name: str, first: int = 1) -> None:
@@ -80,6 +83,8 @@ class Conversation:
         self._ended = threading.Event()
         self.heard, self._heard_at, self.patience = 0, 0.0, TIMEOUT
         self.renewed: datetime | None = None
+        self.look: Callable[[], str] = str
+        self._closed = False
 
     def write(self, line: bytes) -> None:
         """Send a line unchanged.
@@ -223,11 +228,12 @@ class Conversation:
     def _gone(self) -> NodeGone:
         """Return the error of a closed connection, with the end of the node's standard error."""
         said = " / ".join(self.errors)[-600:]
-        return self.ended(f"{self.whom} has ended{f': {said}' if said else ''}")
+        text = f"{self.whom} has ended{f': {said}' if said else ''}"
+        return self.ended(text if self._closed else f"{text}; {self.remedy}")
 
     def _late(self, timeout: float) -> NodeGone:
         """Return the error of a node that is connected but does not answer."""
-        return self.ended(f"{self.whom}: no answer within {timeout:g} s")
+        return self.ended("; ".join(filter(None, [f"{self.whom}: no answer within {timeout:g} s", self.look()])))
 
     def _over(self) -> None:
         """Note the end of the connection, and wake all waiting requests and streams."""
@@ -322,6 +328,7 @@ class Link(Conversation):
         """Close the connection, at which the node ends."""
         import socket
 
+        self._closed = True
         with suppress(OSError, AttributeError):
             self._socket.shutdown(socket.SHUT_RDWR)
         with suppress(OSError):

@@ -37,6 +37,14 @@ class Engine:
         self.api, self.base_url, self._errors = self, "http://engine", list(errors)
         self.containers: list[str] = []
         self.starts = 0
+        self.state = {"Status": "running"}
+
+    def inspect_container(self, identity: str) -> dict[str, Any]:
+        from docker.errors import NotFound
+
+        if identity not in self.containers:
+            raise NotFound("404", explanation=f"No such container: {identity}")
+        return {"Name": f"/kitlib-{identity}", "State": self.state}
 
     def create_host_config(self, **more: Any) -> dict[str, Any]:
         return more
@@ -99,3 +107,21 @@ def test_another_refusal_is_not_repeated(streams: list[Stream]) -> None:
     with pytest.raises(KitError, match="no space left"):
         start(engine, streams)
     assert (engine.starts, engine.containers) == (1, [])
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ({"Status": "running"}, "its container kitlib-id-0 runs: the machine may be busy"),
+        ({"Status": "paused", "Paused": True}, "its container kitlib-id-0 is paused: `docker unpause kitlib-id-0`"),
+    ],
+)
+def test_the_state_of_a_container_that_does_not_answer_is_said(
+    state: dict[str, Any], words: str, streams: list[Stream]
+) -> None:
+    engine = Engine()
+    node = start(engine, streams)
+    engine.state = state
+    assert words in node.link.look()
+    engine.remove_container(node.id, force=True)
+    assert node.link.look() == "its engine: No such container: id-0"

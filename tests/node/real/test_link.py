@@ -34,3 +34,17 @@ def test_a_late_answer_is_not_taken_for_that_of_a_later_request() -> None:
     assert node.ask("read", path="/", file="x") == "answer 4"
     assert node.ask("read", path="/", file="x") == "answer 5"
     assert not node.errors
+
+
+def test_a_missing_answer_says_what_the_container_does() -> None:
+    node = Node()
+    node.look = lambda: "its container is paused"
+    with pytest.raises(NodeGone, match=r"^node n: no answer within 0 s; its container is paused$"):
+        node.ask("alive", timeout=0)
+
+
+def test_the_end_of_a_node_says_the_way_out() -> None:
+    node = Node()
+    node._over()
+    with pytest.raises(NodeGone, match=r"^node n has ended; cluster.add_nodes\(1\) starts another node$"):
+        node.ask("alive")

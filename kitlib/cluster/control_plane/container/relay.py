@@ -71,6 +71,7 @@ class ControlLink(Link):
     """
 
     ended = ControlPlaneGone
+    remedy = "close this cluster; replay(cluster.journal) on a new cluster repeats your actions"
     max_line = wire.MAX_LINE
 
     def __init__(self, name: str, stream: Any, relay: Relay) -> None:
