@@ -1,4 +1,4 @@
-"""The commands that are built into a shell.
+"""The commands that are built into a shell, except for those that run other commands: the interpreter has these.
 
 Source: POSIX.1-2017, XCU 2.14 Special Built-In Utilities.
 """
@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from kitlib.node.simulated.shell.expansion import BLANKS, separator
 from kitlib.node.simulated.shell.machine import (
-    KEPT_TEXT,
     Data,
     Input,
     Machine,
@@ -21,8 +20,6 @@ from kitlib.node.simulated.shell.machine import (
     Result,
     ShellExit,
 )
-from kitlib.node.simulated.shell.parser import parse
-from kitlib.node.simulated.shell.tree import Script
 
 
 class Jump(Exception):
@@ -88,27 +85,35 @@ class Streams:
             self.err(Data(result.err))
 
 
-class ShellState(Protocol):
-    """The state of a shell that the commands change; see `interpreter.Shell`."""
+class ShellState:
+    """The state of a shell that the commands in this module change.
 
-    machine: Machine
-    variables: dict[str, Data]
-    arguments: list[str]
-    traps: dict[str, str]
-    code: int
-    kind: str
-    options: set[str]
-    waiting: bool
-    replaced: bool
-    jobs: list[Machine]
-    codes: list[int]
+    Args:
+        machine: the machine of the shell.
+        environment: the initial variables.
+        arguments: `$1`, `$2`, ….
+        kind: the name of its program, such as `bash`.
 
-    def script(self, script: Script, streams: Streams) -> None: ...
-    def invoke(self, words: Sequence[str], streams: Streams) -> Result: ...
-    def program(
-        self, words: Sequence[str], machine: Machine, stdin: Input, streams: Streams | None = None
-    ) -> Result: ...
-    def calculate(self, text: str) -> int: ...
+    Attributes:
+        code: the exit code of the last command.
+        options: the options of `set` that are on, such as errexit.
+        traps: scripts by signal, without SIG; "" = the signal is ignored.
+        jobs: the machines of its background jobs; the first one's process id is 2.
+        codes: the exit codes of these jobs.
+        waiting: whether its script has a `wait`, which a signal interrupts.
+    """
+
+    def __init__(
+        self, machine: Machine, environment: Mapping[str, str], arguments: Sequence[str] = (), kind: str = "sh"
+    ) -> None:
+        self.machine, self.arguments, self.kind = machine, list(arguments), kind
+        self.variables = {key: Data(value) for key, value in environment.items()}
+        self.code = 0
+        self.options: set[str] = set()
+        self.traps: dict[str, str] = {}
+        self.jobs: list[Machine] = []
+        self.codes: list[int] = []
+        self.waiting = False
 
 
 def _number(words: Sequence[str], otherwise: int) -> int:
@@ -228,29 +233,6 @@ def _job(shell: ShellState, word: str) -> int | None:
     return job if 0 <= job < len(shell.jobs) else None
 
 
-def _exec(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
-    if not words:
-        return Result()
-    for name in [name for name, script in shell.traps.items() if script]:  # ignored signals stay ignored
-        del shell.traps[name]
-    shell.replaced = True
-    for name in [name for name, value in shell.variables.items() if value.size >= KEPT_TEXT]:
-        del shell.variables[name]
-    shell.machine.hold(0)
-    result = shell.program(words, shell.machine, streams.stdin, streams)
-    streams.take(result)
-    raise ShellExit(result.code)
-
-
-def _eval(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
-    shell.script(parse(" ".join(words)), streams)
-    return Result(code=shell.code)
-
-
-def _command(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
-    return shell.invoke(words, streams) if words else Result()
-
-
 def _shift(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
     del shell.arguments[: _number(words, 1)]
     return Result()
@@ -264,13 +246,6 @@ def _unset(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
 
 def _nothing(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
     return Result()
-
-
-def _let(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
-    value = 0
-    for word in words:
-        value = shell.calculate(word)
-    return Result(code=int(not value))
 
 
 def _kill(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
@@ -335,14 +310,10 @@ BUILTINS: dict[str, _Builtin] = {
     ":": _nothing,
     "break": _jump("break"),
     "cd": _nothing,
-    "command": _command,
     "continue": _jump("continue"),
-    "eval": _eval,
-    "exec": _exec,
     "exit": _exit,
     "export": _export,
     "kill": _kill,
-    "let": _let,
     "local": _export,
     "read": _read,
     "return": _jump("return"),

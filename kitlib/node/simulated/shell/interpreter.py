@@ -11,7 +11,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Callable, Mapping, Sequence
 
-from kitlib.node.simulated.shell.builtins import BUILTINS, SPECIAL, Jump, Streams, Write, take_options
+from kitlib.node.simulated.shell.builtins import BUILTINS, SPECIAL, Jump, ShellState, Streams, Write, take_options
 from kitlib.node.simulated.shell.expansion import Expansion, shown
 from kitlib.node.simulated.shell.machine import (
     FOREVER,
@@ -54,7 +54,7 @@ BOMB = 32768
 """The number of processes that a fork bomb tries to start: the kernel's default pid_max. Handlers of Bombed use it."""
 
 
-class Shell:
+class Shell(ShellState):
     """A shell.
 
     Args:
@@ -68,12 +68,7 @@ class Shell:
         kind: the name of its program, such as `bash`.
 
     Attributes:
-        options: the options of `set` that are on, such as errexit.
-        traps: scripts by signal, without SIG; "" = the signal is ignored.
-        jobs: the machines of its background jobs; the first one's process id is 2.
-        codes: the exit codes of these jobs.
         looping: whether its script has a loop, in which a trap runs between two commands.
-        waiting: whether its script has a `wait`, which a signal interrupts.
         replaced: whether the next program replaces the shell: the last command of `-c`, or the argument of `exec`.
         process: names of the programs that have replaced it, e.g. an inner shell and then its program; empty = none.
     """
@@ -89,18 +84,13 @@ class Shell:
         functions: Shell | None = None,
         kind: str = "sh",
     ) -> None:
-        self.machine, self._programs, self._unknown = machine, programs, unknown
-        self.variables = {key: Data(value) for key, value in environment.items()}
-        self._name, self.arguments, self.kind = name, list(arguments), kind
+        super().__init__(machine, environment, arguments, kind)
+        self._programs, self._unknown, self._name = programs, unknown, name
         self.functions: dict[str, Compound] = {} if functions is None else functions.functions
-        self.traps: dict[str, str] = {}
-        self.looping = self.waiting = self.replaced = False
+        self.looping = self.replaced = False
         self.process: list[str] = []
         self._last: Command | None = None
-        self.jobs: list[Machine] = []
-        self.codes: list[int] = []
-        self.code, self._steps, self._depth = 0, 0, 0
-        self.options: set[str] = set()
+        self._steps = self._depth = 0
         self._inner = False  # a subshell
         self._tested = False  # in a condition, before && and ||, after !: errexit has no effect
         self._substituted: int | None = None  # exit code of the last command substitution of a command
@@ -474,16 +464,40 @@ class Shell:
         function = self.functions.get(words[0])
         if function is not None:
             return self._call(function, words[1:], streams)
-        builtin = BUILTINS.get(words[0])
-        if builtin is not None:
-            return builtin(self, words[1:], streams)
+        if words[0] in BUILTINS:
+            return BUILTINS[words[0]](self, words[1:], streams)
+        runs = _RUNNING.get(words[0])
+        if runs is not None:
+            return runs(self, words[1:], streams)
         if words[0] in ("echo", "printf") and more:
             return Result(Data(" ".join(words[1:]), more))
         return self.program(words, self.machine, streams.stdin, streams)
 
-    def calculate(self, text: str) -> int:
-        """Return the value of an arithmetic expression, which may assign to variables."""
-        return self._expansion.arithmetic(text)
+    def _exec(self, words: Sequence[str], streams: Streams) -> Result:
+        if not words:
+            return Result()
+        for name in [name for name, script in self.traps.items() if script]:  # ignored signals stay ignored
+            del self.traps[name]
+        self.replaced = True
+        for name in [name for name, value in self.variables.items() if value.size >= KEPT_TEXT]:
+            del self.variables[name]
+        self.machine.hold(0)
+        result = self.program(words, self.machine, streams.stdin, streams)
+        streams.take(result)
+        raise ShellExit(result.code)
+
+    def _eval(self, words: Sequence[str], streams: Streams) -> Result:
+        self.script(parse(" ".join(words)), streams)
+        return Result(code=self.code)
+
+    def _command_builtin(self, words: Sequence[str], streams: Streams) -> Result:
+        return self.invoke(words, streams) if words else Result()
+
+    def _let(self, words: Sequence[str], streams: Streams) -> Result:
+        value = 0
+        for word in words:
+            value = self._expansion.arithmetic(word)
+        return Result(code=int(not value))
 
     def _call(self, function: Compound, arguments: Sequence[str], streams: Streams) -> Result:
         self._depth += 1
@@ -561,3 +575,12 @@ class Shell:
                 self.looping, self.waiting = inner.looping, inner.waiting
                 self.traps, self.process = inner.traps, [*self.process, *inner.process]
         return Result(code=code)
+
+
+_RUNNING: Mapping[str, Callable[[Shell, Sequence[str], Streams], Result]] = {
+    "command": Shell._command_builtin,
+    "eval": Shell._eval,
+    "exec": Shell._exec,
+    "let": Shell._let,
+}
+"""The builtins that run other commands, or compute."""
