@@ -28,7 +28,7 @@ from kitlib.scheduler.framework.filtering import find_nodes_that_pass_filters
 from kitlib.scheduler.framework.framework import commit_post_filter, run_post_filter_plugins
 from kitlib.scheduler.framework.plugin import Context
 from kitlib.scheduler.framework.pod_info import PodInfo
-from kitlib.scheduler.framework.scoring import ScoreError, ScoreOutcome, prioritize_nodes
+from kitlib.scheduler.framework.scoring import ScoreError, ScoreOutcome, prioritize_nodes, random_row
 from kitlib.scheduler.framework.snapshot import Snapshot
 from kitlib.scheduler.framework.status import SUCCESS, Status
 from kitlib.scheduler.incremental.batch import OpportunisticBatch, are_batches_on
@@ -350,9 +350,12 @@ class Scheduler:
 
     def _select_host(self, scores: ScoreOutcome, choices: random.Random | None) -> str:
         """Return one of the best nodes: the first by name, with a seed a random one. Source: sortedNodeScores.Pop."""
-        best, ranks = scores.best, self._snapshot.name_order
-        place = choices.randrange(len(best)) if choices is not None else int(ranks()[best].argmin())
-        return self._snapshot.names[int(best[place])]
+        best = scores.best
+        if choices is not None:
+            row = random_row(best, choices)
+        else:
+            row = int(best[self._snapshot.name_order()[best].argmin()])
+        return self._snapshot.names[row]
 
     def schedule(self, pod: Pod) -> Decision:
         """Run one cycle; a pod that fits is then on its node, as a copy: the caller's pod is not changed.

@@ -6,6 +6,7 @@ Source: schedule_one.go prioritizeNodes; framework runtime (RunPreScorePlugins, 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from random import Random
 
 import numpy as np
 
@@ -48,7 +49,17 @@ class ScoreOutcome:
     @property
     def best(self) -> Rows:
         """The rows with the highest total."""
-        return self.rows[self.total == self.total.max()] if len(self.rows) else self.rows
+        return best_rows(self.rows, self.total)
+
+
+def best_rows(rows: Rows, total: Scores) -> Rows:
+    """Return the rows with the highest total; none of none."""
+    return rows[total == total.max()] if len(rows) else rows
+
+
+def random_row(rows: Rows, dice: Random) -> int:
+    """Return one of equally good rows by chance, as kube-scheduler does. Source: sortedNodeScores.Pop."""
+    return int(rows[dice.randrange(len(rows))])
 
 
 def prioritize_nodes(handle: Handle, info: PodInfo, context: Context, rows: Rows) -> ScoreOutcome:

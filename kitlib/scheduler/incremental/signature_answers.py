@@ -24,6 +24,7 @@ from kitlib.scheduler.framework.filter_outcome import FilterOutcome
 from kitlib.scheduler.framework.incremental_answers import IncrementalAnswers, Mask
 from kitlib.scheduler.framework.plugin import SKIP, Affected, Context, Handle, Plugin, Reads, Scores
 from kitlib.scheduler.framework.pod_info import PodInfo, resize_conditions
+from kitlib.scheduler.framework.scoring import best_rows, random_row
 from kitlib.scheduler.framework.status import SUCCESS, Code, Rows, merge_codes
 from kitlib.scheduler.incremental.resource_answers import MANY_ROWS, PluginCall, ResourceAnswers
 
@@ -337,8 +338,7 @@ class SignatureAnswers:
         if dice is None:
             return int(rows[total.argmax()])
         total //= similar.size  # without the places by name
-        best_rows = rows[total == total.max()]
-        return int(best_rows[dice.randrange(len(best_rows))])
+        return random_row(best_rows(rows, total), dice)
 
     def rejections(self) -> FilterOutcome | None:
         """Return the codes and states of PreFilter and Filter if no row passes, without reasons.
