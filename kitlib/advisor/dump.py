@@ -30,11 +30,11 @@ from kitlib.api.core import (
 )
 from kitlib.api.defaults import set_defaults
 from kitlib.api.devices import DeviceClass, ResourceClaim, ResourceSlice
-from kitlib.api.errors import KitError, NotFound
+from kitlib.api.errors import Forbidden, KitError, NotFound
 from kitlib.api.meta import KubeObject, ObjectMeta, OwnerReference
 from kitlib.api.pod_strategy import merge_label_keys
 from kitlib.api.policy import PodDisruptionBudget, PriorityClass
-from kitlib.api.release import Release, is_newer_than_known
+from kitlib.api.release import Release, is_newer_than_known, is_older_than_known, reported_release
 from kitlib.api.serialize import Source, deepcopy, from_dict, load
 from kitlib.api.storage import StorageClass
 from kitlib.apiserver.admission.priority import admit_priority, system_priority_classes
@@ -64,6 +64,8 @@ class Dump:
         left_out: parts of the cluster that no answer takes into account, as text; "" = none. See `left_out_of`.
         listed: kinds that were read completely, including those without objects.
         server: version that the API server reports; "" = not known.
+        release_origin: origin of the release if the nodes determine it, one sentence without its full stop; "" = it was
+            given, or it is the newest one.
         uncounted: kind and key of budgets and quotas that the cluster has not counted -> the obstacle to counting them
             here; "" = they are counted here.
     """
@@ -74,6 +76,7 @@ class Dump:
     left_out: str = ""
     listed: frozenset[str] = frozenset()
     server: str = ""
+    release_origin: str = ""
     uncounted: dict[tuple[str, str], str] = field(default_factory=dict, repr=False)
     _of_kind: dict[type[KubeObject], Sequence[KubeObject]] = field(default_factory=dict, init=False, repr=False)
     _without: dict[str, list[Gap]] = field(default_factory=dict, repr=False)
@@ -124,15 +127,22 @@ class Dump:
         objects = [set_defaults(obj) for obj in read]
         classes = [obj for obj in objects if isinstance(obj, PriorityClass)] or system_priority_classes()
         classes += system_priority_classes()
-        followed = Release.of(release)
+        followed, origin = _release_of(objects, release)
+        classless = list[str]()
         for pod in (obj for obj in objects if isinstance(obj, Pod)):
             pod.metadata.namespace = pod.metadata.namespace or "default"
             if pod.spec.priority is None:
-                admit_priority(pod, classes)
+                try:
+                    admit_priority(pod, classes)
+                except Forbidden:  # a manifest without its PriorityClass; an API server has already set the number
+                    classless.append(pod.key)
             merge_label_keys(pod, followed)
-        made = cls(objects, followed, profile, listed=listed)
+        made = cls(objects, followed, profile, listed=listed, release_origin=origin)
         if not made.nodes:
             raise KitError(f"there is no Node in it: {COMMAND} prints what is needed")
+        for key in classless:
+            said = "the pod's priority, which counts as 0: its class was not read"
+            made._without.setdefault(key, []).append(Gap("PriorityClass", "", said))
         made._leave_out_volumes()
         made._leave_out_claims()
         made.uncounted |= fill_in_statuses(objects, made.has)
@@ -222,13 +232,13 @@ class Dump:
 
     @property
     def unknown_releases(self) -> dict[str, list[str]]:
-        """Reported version that is newer than the kit -> the names of its nodes, "" for the API server."""
+        """Reported version that the kit does not know -> the names of its nodes, "" for the API server."""
         found: dict[str, list[str]] = {}
         if is_newer_than_known(self.server):
             found[self.server] = [""]
         for node in self.nodes:
             version = str((node.status.node_info or {}).get("kubeletVersion") or "")
-            if is_newer_than_known(version):
+            if is_newer_than_known(version) or is_older_than_known(version):
                 found.setdefault(version, []).append(node.name)
         return found
 
@@ -371,6 +381,24 @@ class Dump:
         clone.status.resource_claim_statuses = [
             PodResourceClaim(name=entry, resource_claim_name=name) for entry, name in known.items()
         ]
+
+
+def _release_of(objects: Iterable[KubeObject], given: Release | str | None) -> tuple[Release, str]:
+    """Return the release to follow, and its origin if the nodes determine it.
+
+    The control plane is not older than its kubelets, so the newest kubelet is the best report of it in a dump.
+    """
+    followed = Release.of(given)
+    if given is not None or followed != Release.latest():
+        return followed, ""
+    nodes = [one for one in objects if isinstance(one, Node)]
+    reported = [str((one.status.node_info or {}).get("kubeletVersion") or "") for one in nodes]
+    found = reported_release(reported)
+    if found is None or found == followed:
+        return followed, ""
+    if any(map(is_older_than_known, reported)):
+        return found, ""
+    return found, f"The rules are those of {found}, the release of the newest kubelet; --release sets another one"
 
 
 def unbound(pod: Pod) -> Pod:

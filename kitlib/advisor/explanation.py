@@ -33,6 +33,7 @@ from kitlib.advisor.remedies import Remedy, remedies
 from kitlib.advisor.unreported import budget_gaps
 from kitlib.api.core import TERMINAL_PHASES, PersistentVolumeClaim, Pod
 from kitlib.api.meta import KubeObject
+from kitlib.kubelet.loop.predicate import check_platform
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.framework.volumes import claim_names, is_fully_bound
 from kitlib.scheduler.profile import DEFAULT_SCHEDULER
@@ -230,6 +231,7 @@ def _scheduling(dump: Dump, pod: Pod, scheduler: Scheduler, decision: Decision, 
         said = f"{ahead}{len(decision.feasible)} of {len(decision.nodes)} nodes pass every filter"
         yield StageResult("filters", PASSED, said)
         yield from _binding(dump, pod, state)
+        yield from _platform(scheduler, pod, decision.suggested_host, state)
         return
     volumes = VOLUME_PLUGINS & set(rejected_by(decision))
     waiting = _nominated(dump, pod)
@@ -248,6 +250,15 @@ def _scheduling(dump: Dump, pod: Pod, scheduler: Scheduler, decision: Decision, 
         yield from _no_preemption(pod, decision)
     yield from blocked(scheduler, decision, _ungated(pod))
     yield from read_node_makers(dump.objects)
+
+
+def _platform(scheduler: Scheduler, pod: Pod, name: str, state: str) -> Iterator[StageResult]:
+    """Yield the kubelet's refusal of a pod for whose operating system the scheduler does not look."""
+    node = scheduler.node(name)
+    refusal = check_platform(pod, node, scheduler.release) if node is not None else None
+    if refusal is not None:
+        said = f"the scheduler chooses {name}, whose kubelet refuses the pod, {refusal.reason}: {refusal.message}"
+        yield StageResult("admission", state, said, (f"Node {name}",), owner=YOU)
 
 
 def _no_preemption(pod: Pod, decision: Decision) -> Iterator[StageResult]:

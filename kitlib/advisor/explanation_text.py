@@ -32,8 +32,10 @@ def in_text(dump: Dump, one: Explanation, *, remedies_asked: bool = True) -> Ite
     yield headline(one)
     if one.decision is not None:
         yield one.decision.explain()
-        if one.decision.gate is not None:
+        if one.decision.gate is not None and pod is not None and pod.spec.scheduling_gates:
             yield f"There is no event. The condition PodScheduled says: {GATED}"
+        elif one.decision.gate is not None:
+            yield "There is no event and no condition: a pod that does not enter the queue is not tried."
         elif one.decision.message and pod is not None and not (foreign or pod.spec.node_name):
             yield f"The event says: {one.decision.message}"
     elif pod is not None and pod.spec.node_name and not one.stage:
@@ -50,7 +52,9 @@ def in_text(dump: Dump, one: Explanation, *, remedies_asked: bool = True) -> Ite
     if one.gaps:
         yield f"Not taken into account: {'; '.join(map(str, one.gaps))}."
     if dump.unknown_release_text:
-        yield f"A newer release: {dump.unknown_release_text}."
+        yield f"A release that is not known: {dump.unknown_release_text}."
+    if dump.release_origin:
+        yield f"{dump.release_origin}."
 
 
 def _owner(result: Any) -> str:
@@ -78,6 +82,8 @@ def headline(one: Explanation) -> str:
     if one.verdict == ENDED:
         return f"{name} has ended."
     why = [str(gap) for gap in one.gaps if gap.decides]
+    if one.said.contradicts:
+        why.append("by the rules the pod fits, and what the cluster says does not agree")
     return f"The answer is uncertain{': ' if why else ''}{'; '.join(why)}."
 
 

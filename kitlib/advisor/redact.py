@@ -12,11 +12,25 @@ from collections.abc import Iterable
 
 from kitlib.api.core import Node, Pod
 from kitlib.api.meta import KubeObject
+from kitlib.api.podresources import containers_of
 
 _PLAIN = ("true", "false", "linux", "amd64", "arm64")
 _TOKEN = re.compile(r"[\w.-]+(?:/[\w.-]+)*")
 _WORD = re.compile(r"[\w.-]+")
+_BUILT_IN = ("default-scheduler", "system-")
 _KEPT = ("kubernetes.io", "k8s.io")
+
+
+_UNSEEN = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]")
+"""Control characters except tab and line feed, and those that change the direction of text."""
+
+
+def visible(text: str) -> str:
+    """Return a text in which names and messages of a cluster cannot control the terminal: `\\u001b` in place of ESC.
+
+    The notation is that of JSON, so that JSON keeps its meaning.
+    """
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 class Redactor:
@@ -44,6 +58,24 @@ class Redactor:
             elif isinstance(obj, Pod):
                 for key, value in obj.spec.node_selector.items():
                     self._label(key, value)
+                self._references(obj)
+
+    def _references(self, pod: Pod) -> None:
+        """Add the names in a pod that messages quote although their objects were not read."""
+        for owner in pod.metadata.owner_references:
+            self._add(owner.kind.lower(), owner.name)
+        for container in containers_of(pod):
+            self._add("container", container.name)
+            place, slash, last = container.image.rpartition("/")
+            self._add("image", f"{place}{slash}{re.split('[:@]', last)[0]}")
+        for volume in pod.spec.volumes:
+            if volume.persistent_volume_claim is not None:
+                self._add("claim", volume.persistent_volume_claim.claim_name)
+        for claim in pod.spec.resource_claims:
+            self._add("claim", claim.resource_claim_name or "")
+        for name in (pod.spec.priority_class_name, pod.spec.scheduler_name, pod.spec.runtime_class_name or ""):
+            if not name.startswith(_BUILT_IN):
+                self._add("class", name)
 
     def _label(self, key: str, value: str) -> None:
         if not key.split("/")[0].endswith(_KEPT):

@@ -18,6 +18,7 @@ from kitlib.advisor.node_changes import cluster_changes
 from kitlib.advisor.other_pods import other_pod_changes
 from kitlib.advisor.pod_changes import pod_changes
 from kitlib.api.core import Pod
+from kitlib.kubelet.loop.predicate import check_platform
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.scheduler import Scheduler
 
@@ -110,6 +111,7 @@ def _try(dump: Dump, scheduler: Scheduler, pod: Pod, chosen: tuple[Change, ...])
     if added:
         scheduler.set_objects(volumes=[*dump.objects, *added])
     decision = scheduler.explain(changed)
+    node = scheduler.node(decision.suggested_host or decision.nominated)
     if added:
         scheduler.set_objects(volumes=dump.objects)
     if nodes is not None:
@@ -119,6 +121,9 @@ def _try(dump: Dump, scheduler: Scheduler, pod: Pod, chosen: tuple[Change, ...])
         if new is not None:
             scheduler.remove_pod(new)
         scheduler.add_pod(old)
+    # A pod of another operating system passes the filters without its selector, and the kubelet refuses it.
+    if node is not None and check_platform(changed, node, scheduler.release) is not None:
+        return None
     if decision.suggested_host:
         return Remedy(chosen, decision.suggested_host)
     if decision.nominated and any(change.preempts for change in chosen):

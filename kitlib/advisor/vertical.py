@@ -47,6 +47,8 @@ MIN_CHANGE = 0.1
 """Least relative change of a pod's requests for an update (--pod-update-threshold)."""
 INTERVAL = 60.0
 """Seconds between two rounds of the updater (--updater-interval)."""
+MOST_OWNERS = 5
+"""Maximum number of owners above a pod."""
 MOST_ROUNDS = 300
 """Maximum number of rounds."""
 RESOURCES = ("cpu", "memory")
@@ -421,7 +423,9 @@ class _Updater:
     def _is_ours(self, pod: Pod) -> bool:
         """Return whether the workload is above a pod of the copy."""
         namespace, above = self._plan.namespace, _controller(pod)
-        while pod.namespace == namespace and above is not None:
+        for _ in range(MOST_OWNERS if pod.namespace == namespace else 0):
+            if above is None:
+                break
             if (above.kind, above.name) == (self._plan.kind, self._plan.name):
                 return True
             owner = self._copy.api.store.find(above.kind, above.name, namespace, copy=False)

@@ -180,5 +180,7 @@ def in_text(dump: Dump, found: WhatIf) -> str:
     if found.gaps:
         lines += ["", f"Not taken into account: {'; '.join(map(str, found.gaps))}."]
     if dump.unknown_release_text:
-        lines += ["", f"A newer release: {dump.unknown_release_text}."]
+        lines += ["", f"A release that is not known: {dump.unknown_release_text}."]
+    if dump.release_origin:
+        lines += ["", f"{dump.release_origin}."]
     return "\n".join(lines)

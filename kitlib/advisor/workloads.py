@@ -113,6 +113,22 @@ def _gaps(dump: Dump, obj: KubeObject) -> Iterator[Gap]:
 
 def pods_of(dump: Dump, obj: KubeObject) -> list[Pod]:
     """Return the pods that an object or its owned objects have created."""
+    return _pods_below(dump, obj, set())
+
+
+def _pods_below(dump: Dump, obj: KubeObject, seen: set[tuple[str, str, str]]) -> list[Pod]:
+    """Return the pods below an object.
+
+    Args:
+        dump: the cluster.
+        obj: the object.
+        seen: kind, namespace and name of the objects visited so far; owners may form a circle, as a Job and its
+            Workload of Kueue do.
+    """
+    key = (obj.kind, obj.namespace, obj.name)
+    if key in seen:
+        return []
+    seen.add(key)
     if obj.kind == "PodGroup":
         if foreign_owner(group_of(obj)):
             here = [pod for pod in dump.pods if pod.namespace == obj.namespace]
@@ -121,13 +137,8 @@ def pods_of(dump: Dump, obj: KubeObject) -> list[Pod]:
     if obj.kind == "Workload":
         owners = {owner.uid or owner.name for owner in obj.metadata.owner_references}
         direct = [pod for pod in dump.pods if pod.metadata.uid in owners or pod.name in owners]
-        made = [
-            p
-            for one in dump.objects
-            if one.kind == "Job" and {one.metadata.uid, one.name} & owners
-            for p in pods_of(dump, one)
-        ]
-        return [*direct, *made]
+        jobs = [one for one in dump.objects if one.kind == "Job" and {one.metadata.uid, one.name} & owners]
+        return [*direct, *(pod for one in jobs for pod in _pods_below(dump, one, seen))]
     found = list[Pod]()
     for one in dump.objects:
         above = next((owner for owner in one.metadata.owner_references if owner.controller), None)
@@ -135,7 +146,7 @@ def pods_of(dump: Dump, obj: KubeObject) -> list[Pod]:
             continue
         # The UID excludes pods of an earlier object with the same name.
         if (above.kind, above.name) == (obj.kind, obj.name) and above.uid in ("", obj.metadata.uid):
-            found += [one] if isinstance(one, Pod) else pods_of(dump, one)
+            found += [one] if isinstance(one, Pod) else _pods_below(dump, one, seen)
     return found
 
 

@@ -7,7 +7,7 @@ never compares version numbers. The rows are in `kitlib.api.release_table`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, lru_cache
@@ -148,6 +148,24 @@ def is_newer_than_known(version: str) -> bool:
     """Return whether a reported version (`v1.38.0-rc.1+k3s1`) is of a later release than the newest followed one."""
     found = re.match(r"v?(\d+)\.(\d+)", version)
     return found is not None and (int(found[1]), int(found[2])) > (1, _latest().minor)
+
+
+def reported_release(versions: Iterable[str]) -> Release | None:
+    """Return the newest of the reported versions (`v1.30.4-eks-1`) as a release, the nearest one that is followed.
+
+    Returns:
+        None if no version can be read or the newest one is later than all releases that are followed.
+    """
+    found = [re.match(r"v?1\.(\d+)", version) for version in versions]
+    minors = [int(one[1]) for one in found if one is not None]
+    newest, known = max(minors, default=-1), [Release(name).minor for name in (RELEASES[0], RELEASES[-1])]
+    return Release(f"1.{max(newest, known[0])}") if 0 <= newest <= known[1] else None
+
+
+def is_older_than_known(version: str) -> bool:
+    """Return whether a reported version is of an earlier release than the oldest followed one."""
+    found = re.match(r"v?1\.(\d+)", version)
+    return found is not None and int(found[1]) < Release(RELEASES[0]).minor
 
 
 _FOLLOWED: ContextVar[Release | None] = ContextVar("followed release", default=None)

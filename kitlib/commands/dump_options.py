@@ -79,8 +79,9 @@ def no_collection_at_exit() -> None:
 
 def redactor(options: argparse.Namespace, dump: Dump) -> Callable[[str], str]:
     """Return the function that every printed text passes through."""
-    if not options.redact:
-        return str
-    from kitlib.advisor.redact import Redactor
+    from kitlib.advisor.redact import Redactor, visible
 
-    return Redactor(dump.objects).text
+    if not options.redact:
+        return visible
+    hidden = Redactor(dump.objects).text
+    return lambda text: visible(hidden(text))

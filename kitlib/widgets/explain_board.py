@@ -210,7 +210,7 @@ class ExplainBoard(KitWidget):
         chart = filter_board([hide(node) for node in shown_nodes(decision)], plugins, verdicts)
         words = " ".join(_sentences(found, decision))
         words += f" Not looked at: {dump.left_out}." if dump.left_out else ""
-        words += f" A newer release: {dump.unknown_release_text}." if dump.unknown_release_text else ""
+        words += f" A release that is not known: {dump.unknown_release_text}." if dump.unknown_release_text else ""
         return replace(chart, sentence=hide(words))
 
     def paint(self, chart: Chart) -> None:

@@ -128,3 +128,25 @@ def test_the_number_of_pods_is_told_where_it_is_the_limit_and_only_there() -> No
     full = asked(dump(node("n1", pods="1"), pod("one", on="n1"), pod("two")))
     assert "pods: 1 asked; the most that is left on a rejected node is 0 of 1 on n1" in words(full)
     assert "pods:" not in words(asked(dump(node("n1"), pod("one", cpu="4", on="n1"), pod("two"))))
+
+
+WINDOWS = {"os": {"name": "windows"}, "nodeSelector": {"kubernetes.io/os": "windows"}}
+
+
+def test_a_remedy_never_places_a_pod_where_the_kubelet_refuses_its_operating_system() -> None:
+    taint = [{"key": "os", "value": "windows", "effect": "NoSchedule"}]
+    machine = node("w1", labels={"kubernetes.io/os": "windows"}, taints=taint)
+    answer = asked(dump(machine, node("l1"), pod("iis", spec=WINDOWS)))
+    assert [str(one) for one in answer.remedies] == ["tolerate the taint os=windows:NoSchedule: it goes to w1"]
+
+
+def test_a_pod_of_another_operating_system_is_held_by_the_kubelet_of_its_node() -> None:
+    answer = asked(dump(node("l1"), pod("iis", spec={"os": {"name": "windows"}})))
+    assert (answer.stage, answer.exit_code) == ("admission", 1) and "PodOSNotSupported" in words(answer)
+
+
+def test_a_windows_pod_on_a_windows_node_is_not_refused() -> None:
+    machine = node("w1", labels={"kubernetes.io/os": "windows"})
+    assert asked(dump(machine, pod("iis", spec=WINDOWS))).exit_code == 0
+    bound = pod("iis", on="w1", spec=WINDOWS, status={"phase": "Pending"})
+    assert asked(dump(machine, bound), "iis").exit_code == 0

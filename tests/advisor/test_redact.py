@@ -1,9 +1,12 @@
 """Names made meaningless: whole names only, the same everywhere, also where they are joined to others."""
 
+import json
+
 import pytest
 
-from kitlib.advisor.redact import Redactor
+from kitlib.advisor.redact import Redactor, visible
 from kitlib.study.scenario import node_of, pod_of
+from tests.advisor.dumps import dump, node, pod
 
 
 @pytest.fixture
@@ -38,3 +41,28 @@ def test_whole_names_give_way(redactor, text, hidden):
 
 def test_without_names_nothing_changes():
     assert Redactor([]).text("worker goes") == "worker goes"
+
+
+def test_names_that_a_pod_refers_to_are_hidden_although_their_objects_were_not_read() -> None:
+    spec = {
+        "priorityClassName": "payroll-first",
+        "priority": 7,
+        "volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "payroll-data"}}],
+        "containers": [{"name": "payroll-app", "image": "registry.acme.example/payroll:1"}],
+    }
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "payroll-7d9", "uid": "u", "controller": True}
+    listed = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
+    found = dump(node("n1"), pod("p", spec=spec, meta={"ownerReferences": [owner]}), listed=listed)
+    hidden = Redactor(found.objects)
+    text = "payroll-app of payroll-7d9 waits for payroll-data: registry.acme.example/payroll:1 payroll-first"
+    assert "payroll" not in hidden.text(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("a\x1b]0;x\x07b", "a\\u001b]0;x\\u0007b"), ("abc\u202edef", "abc\\u202edef"), ("a\n\tb é", "a\n\tb é")],
+    ids=["escape sequence", "direction", "plain"],
+)
+def test_texts_of_a_cluster_cannot_control_the_terminal(text: str, shown: str) -> None:
+    assert visible(text) == shown
+    assert json.loads(visible(json.dumps(text, ensure_ascii=False))) == text

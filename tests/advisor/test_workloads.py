@@ -129,3 +129,27 @@ def test_a_stateful_set_makes_its_pods_in_order() -> None:
     first = owned("w-0", kind="StatefulSet", cpu="9")
     answer = asked(dump(node("n1"), sets, first), "sts/w")
     assert answer.stage == "filters" and "the next one waits until w-0 is Ready" in words(answer)
+
+
+@pytest.mark.parametrize("name", ["job/train", "workload/job-train"])
+def test_a_job_and_its_workload_own_each_other(name: str) -> None:
+    """Kueue makes a Job the controller of its Workload, and a Workload is asked for the pods of its Job."""
+    job = workload("Job", f"suspend: true, {TEMPLATE}", meta="name: train, namespace: default, uid: j")
+    (made,) = some("""
+- apiVersion: kueue.x-k8s.io/v1beta2
+  kind: Workload
+  metadata:
+    name: job-train
+    namespace: default
+    ownerReferences: [{apiVersion: batch/v1, kind: Job, name: train, uid: j, controller: true}]
+  status: {conditions: [{type: QuotaReserved, status: "False", reason: Pending, message: no quota}]}
+""")
+    assert asked(dump(node("n1"), job, made), name).stage == "queue"
+
+
+def test_objects_that_own_each_other_are_visited_once() -> None:
+    one, other = (workload("Job", TEMPLATE, meta=f"name: {name}, namespace: default, uid: {name}") for name in "ab")
+    for obj, above in ((one, "b"), (other, "a")):
+        reference = {"apiVersion": "batch/v1", "kind": "Job", "name": above, "uid": above, "controller": True}
+        obj["metadata"]["ownerReferences"] = [reference]
+    assert asked(dump(node("n1"), one, other), "job/a").pod is None

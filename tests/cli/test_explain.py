@@ -269,7 +269,10 @@ def test_a_node_of_a_release_that_the_kit_does_not_know_is_said(
     monkeypatch.setattr("sys.stdin", io.StringIO(NEWER))
     cli.main(["explain", "job", "--no-remedies"])
     newest = Release.latest()
-    assert f"A newer release: node alpha of v1.99.0: not known here, decided as {newest}." in capsys.readouterr().out
+    assert (
+        f"A release that is not known: node alpha of v1.99.0: not known here, decided as {newest}."
+        in capsys.readouterr().out
+    )
     monkeypatch.setattr("sys.stdin", io.StringIO(NEWER))
     cli.main(["explain", "job", "--no-remedies", "--json"])
     answer = json.loads(capsys.readouterr().out)

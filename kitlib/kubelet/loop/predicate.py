@@ -44,11 +44,12 @@ def node_of(name: str, known: Node | None) -> Node:
 
 def check_platform(pod: Pod, node: Node, release: Release) -> PodRefusal | None:
     """Check what preemption cannot change, and therefore first: operating system and policies of groups."""
+    own = str((node.status.node_info or {}).get("operatingSystem") or node.metadata.labels.get(OS_LABEL) or GOOS)
     label = pod.metadata.labels.get(OS_LABEL)
-    if label is not None and label != GOOS:
+    if label is not None and label != own:
         text = "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"
         return PodRefusal("PodOSSelectorNodeLabelDoesNotMatch", text)
-    if pod.spec.os is not None and pod.spec.os.name != GOOS:
+    if pod.spec.os is not None and pod.spec.os.name != own:
         return PodRefusal("PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS")
     context = pod.spec.security_context
     strict = context is not None and context.supplemental_groups_policy == "Strict"
