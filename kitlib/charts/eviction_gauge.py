@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from kitlib.charts.base import Chart, Row
 from kitlib.charts.style import BLUE, ORANGE, VERMILLION
-from kitlib.charts.svg import Drawing
+from kitlib.charts.svg import LETTER, Drawing
 from kitlib.views.units import size
 
 
@@ -72,9 +72,8 @@ def _rails(rows: Sequence[Row]) -> Drawing:
         top, capacity = 40 + 62 * number, float(row["capacity"]) or 1.0
         amount = _amount_of(str(row["signal"]))
         d.text(8, top + 16, str(row["signal"]), bold=True)
-        words = f"{amount(row['available'])} left of {amount(row['capacity'])}"
-        d.text(8, top + 32, words, "soft", size=11)
-        left, wide = 250.0, 560.0
+        d.text(8, top + 32, f"of {amount(row['capacity'])}", "soft", size=11)
+        left, wide = 250.0, 480.0
         used = wide * min(1.0, max(0.0, 1 - float(row["available"]) / capacity))
         at = left + wide * min(1.0, max(0.0, 1 - float(row["threshold"]) / capacity))
         d.rect(left, top + 8, wide, 20, "raised", stroke="line")
@@ -82,6 +81,7 @@ def _rails(rows: Sequence[Row]) -> Drawing:
             d.hatch(left, top + 8, used, 20, "orange-mark")
         else:
             d.rect(left, top + 8, used, 20, "blue", tint=42)
+        _ends(d, left, top, used, wide, amount(row["available"]), amount(capacity - float(row["available"])))
         d.path(f"M{at:.1f} {top + 2}V{top + 34}", "red", weight=2.5)
         said = f"evicts below {amount(row['threshold'])}"
         d.text(
@@ -93,6 +93,16 @@ def _rails(rows: Sequence[Row]) -> Drawing:
             size=11,
         )
     return d
+
+
+def _ends(d: Drawing, left: float, top: float, used: float, wide: float, available: str, in_use: str) -> None:
+    """Write which part of the bar is in use and which is available: a signal is named after the available one.
+
+    The used amount is left out where its part is too narrow for it.
+    """
+    if used > LETTER * (len(in_use) + 8):
+        d.text(left + 6, top + 22, f"in use {in_use}", size=11, halo=True)
+    d.text(left + wide + 8, top + 22, f"available {available}", size=11)
 
 
 def _amount_of(signal: str) -> Callable[[float], str]:

@@ -16,6 +16,10 @@ _PLOTLY_DASHES = ("solid", "dot", "dash", "longdash")
 _WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM, _HIGH = 860, 64, 150, 34, 34, 220
 
 
+LIMIT_NAME = "limit"
+"""Name in `limits` of the memory limit at which the kernel kills."""
+
+
 class UsageMark(NamedTuple):
     """An event at one moment, marked in the picture.
 
@@ -141,7 +145,7 @@ class _Lines:
         alone = len(self.series) == 1
         labels: list[tuple[float, str, bool]] = []
         for index, (name, values) in enumerate(self.series.items()):
-            for run in self._runs(values):
+            for run in self._runs(values, self.limits.get(name, self.limits.get(LIMIT_NAME))):
                 if alone:
                     self._area(run, self.requests.get(name))
                 d.path(_joined(run), "blue" if alone else f"series-{index % 4 + 1}", weight=2, dash=_DASHES[index % 4])
@@ -150,7 +154,7 @@ class _Lines:
                 labels.append((self.y(shown), f"{name} {_said(shown, self.unit)}", False))
         for name, value in self.limits.items():
             own = self.series.get(name, next(iter(self.series.values()), ()) if alone else ())
-            reached = any(v is not None and v >= 0.995 * value for v in own) and name in ("limit", *self.series)
+            reached = any(v is not None and v >= 0.995 * value for v in own) and name in (LIMIT_NAME, *self.series)
             d.limit(_LEFT, self.y(value), right, self.y(value), reached=reached)
             labels.append((self.y(value), f"{_name_of_limit(name, self.series)} {_said(value, self.unit)}", True))
         self._marks()
@@ -184,18 +188,30 @@ class _Lines:
                 x + (-8 if left else 8), top, mark.words, colour, anchor="end" if left else "start", halo=True
             )
 
-    def _runs(self, values: Sequence[float | None]) -> list[list[tuple[float, float]]]:
-        """Return the gapless pieces of a line in pixels; a step spans the time since the previous sample."""
+    def _runs(self, values: Sequence[float | None], limit: float | None = None) -> list[list[tuple[float, float]]]:
+        """Return the gapless pieces of a line in pixels; a step spans the time since the previous sample.
+
+        A kill lies between two samples, and at the limit: a charge of memory had reached it.
+        """
         runs: list[list[tuple[float, float]]] = [[]]
         before = self.first
+        ends = [mark.second for mark in self.marks if mark.sign == "end"]
         for second, value in zip(self.seconds, values, strict=True):
-            if value is None or any(before < mark.second <= second for mark in self.marks if mark.sign == "end"):
+            killed = [end for end in ends if before < end <= second]
+            if value is None or killed:
+                runs[-1] += self._last_moment(limit, runs[-1], killed)
                 runs.append([])  # a container that starts again gets another line
             if value is not None:
                 y = self.y(value)
                 runs[-1] += [(self.x(before), y), (self.x(second), y)] if self.steps else [(self.x(second), y)]
             before = second
+        runs[-1] += self._last_moment(limit, runs[-1], [end for end in ends if end > before])
         return [run for run in runs if run]
+
+    def _last_moment(
+        self, limit: float | None, run: list[tuple[float, float]], killed: list[float]
+    ) -> list[tuple[float, float]]:
+        return [] if limit is None or self.steps or not (run and killed) else [(self.x(killed[0]), self.y(limit))]
 
     def _area(self, run: list[tuple[float, float]], request: float | None) -> None:
         floor = _TOP + _HIGH

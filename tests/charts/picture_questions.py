@@ -27,6 +27,10 @@ from kitlib.views.tokens import css
 MI = 2**20
 NAMES = ["amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heron"]
 MARKS = {"✓", "✗", "✗✗", "★", "⚔", "▲", "☆"}
+LEGEND = ("memory in use", "added by oom_score_adj")
+"""Texts of the legend in the ranking of the OOM killer."""
+PARTS = ("in use", "available")
+"""Names of the two parts of an eviction signal's bar."""
 _AMOUNT = re.compile(r" ~?[\d.]+[MG]i$")
 _TEXT = re.compile(r"<text([^>]*)>(.*?)</text>", re.S)
 
@@ -106,7 +110,7 @@ def dies_next(draw: Random) -> Scene:
     names = [row["name"] for row in rows]
     draw.shuffle(rows)
     chart = charts.oom_ranking(rows, told=False)
-    return Scene("Memory runs out. Which process does the kernel kill?", chart, first["name"], names)
+    return Scene("Memory runs out. Which process does the kernel kill?", chart, first["name"], [*names, *LEGEND])
 
 
 def waits(draw: Random) -> Scene:
@@ -222,7 +226,9 @@ def evicts(draw: Random) -> Scene:
                 "met": signal == met,
             }
         )
-    return Scene("Because of which signal does the kubelet evict pods?", charts.eviction_gauge(rows), met, signals)
+    return Scene(
+        "Because of which signal does the kubelet evict pods?", charts.eviction_gauge(rows), met, [*signals, *PARTS]
+    )
 
 
 def rolled(draw: Random) -> Scene:

@@ -66,3 +66,15 @@ def test_what_was_not_measured_has_no_axis():
     assert (
         texts(chart.svg()) == ["Usage over time", "Nothing measured yet."] and chart.sentence == "Nothing measured yet."
     )
+
+
+def test_the_area_reaches_the_limit_at_the_kill():
+    chart = usage_chart([1, 2], {"a": [5 * Mi, 8 * Mi]}, limits={"limit": 10 * Mi}, marks=[(2.5, "killed 137", "end")])
+    area = re.search(r'<path d="(M[^"]*)Z" fill="[^"]*blue', chart.svg())
+    points = [tuple(map(float, point.split())) for point in area[1][1:].split("L")]
+    last = points[-3]  # the two points after it are on the floor
+    cross = re.search(r'<path d="M([\d.]+) [\d.]+V[\d.]+"[^>]*stroke-dasharray="2 3"', chart.svg())
+    assert abs(last[0] - float(cross[1])) < 0.1 and last[1] == min(y for _, y in points)
+    evicted = usage_chart([1, 2], {"a": [8, 5]}, limits={"hard": 4}, marks=[(2.5, "evicted", "end")]).svg()
+    ends = re.search(r'<path d="(M[^"]*)Z" fill="[^"]*blue', evicted)
+    assert len(ends[1].split("L")) == 4
