@@ -73,6 +73,7 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "PodDisruptionConditions": ((25, _OFF), (26, _ON)),
     "PodLevelResourceManagers": ((36, _OFF),),
     "PodLevelResources": ((32, _OFF), (34, _ON)),
+    "PodObservedGenerationTracking": ((33, _OFF), (34, _ON)),
     "PodSchedulingReadiness": ((26, _OFF), (27, _ON)),
     "PodTopologyLabelsAdmission": ((33, _OFF), (35, _ON)),
     "QOSReserved": ((23, _OFF),),

@@ -230,6 +230,7 @@ class ClusterScheduler:
             same = standing is not None and standing.status == new.status
             # The transition time changes only with the status, so a repeated failure does not change the pod.
             new.last_transition_time = standing.last_transition_time if same and standing else self._api.store.now()
+            new.observed_generation = self._tracked(pod)
             changed.status.conditions = [*(c for c in pod.status.conditions if c.type != new.type), new]
         if changed.status != pod.status:
             self._api.update_status(changed)
@@ -241,10 +242,16 @@ class ClusterScheduler:
             return
         target = deepcopy(condition)
         target.last_transition_time = self._api.store.now()
+        target.observed_generation = self._tracked(standing)
         standing.status.conditions = [*standing.status.conditions, target]
         # The condition first, so that controllers (podFailurePolicy) see the reason on the deleted pod.
         self._api.update_status(standing)
         self._api.delete(Pod, victim.name, victim.namespace, grace=None)
+
+    def _tracked(self, pod: Pod) -> int | None:
+        """Return the observed generation of a condition. Source: CalculatePodConditionObservedGeneration."""
+        on = self._api.release.enabled("PodObservedGenerationTracking")
+        return pod.metadata.generation or None if on else None
 
     def record_event(self, pod: Pod, kind: str, reason: str, message: str) -> None:
         record(self._api, pod, kind, reason, message, reporter=pod.spec.scheduler_name)

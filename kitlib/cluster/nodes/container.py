@@ -175,6 +175,7 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
         while self.link.reports:
             changed = True
             self._writer.write(api, cast(Report, self.link.reports.popleft()), self._pod_sync)
+        self._writer.retry(api)
         if self.link.alive and self.link.renewed != self._renewed:
             self._renewed = self.link.renewed
             changed |= self._post_status(api)

@@ -68,6 +68,11 @@ class ReportWriter:
     def conditions(self) -> list[Condition]:
         return list(self._conditions.values())
 
+    def retry(self, api: APIServer) -> None:
+        """Write the refused reports again whose time has come."""
+        self._reports.api = api
+        self._reports.retry()
+
     def write(self, api: APIServer, report: Report, pod_sync: PodSync) -> None:
         """Write one report; an invalid one becomes an event of the node and does not affect the others.
 

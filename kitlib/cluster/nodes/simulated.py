@@ -249,6 +249,7 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         if self._is_off:
             return
         self.kubelet.tick()
+        self._reports.retry()
         self._power_off_if_due()
         self._report_system_ooms()
         self.end_streams()

@@ -350,7 +350,10 @@ class PodWorker:
             runtime: the container runtime.
             release: the release that determines the fields.
         """
-        phase, standing, generation = self.phase(), self.standing, self.pod.metadata.generation or None
+        phase, standing = self.phase(), self.standing
+        # A set one stays up to date without the gate. Source: podutil.CalculatePodStatusObservedGeneration.
+        tracked = release.enabled("PodObservedGenerationTracking") or bool(standing.observed_generation)
+        generation = self.pod.metadata.generation or None if tracked else None
         found = PodStatus(
             phase=phase,
             observed_generation=generation,
