@@ -96,6 +96,13 @@ def _with(selector: LabelSelector, keys: Iterable[str], pod: Pod, operator: str)
     return LabelSelector(match_labels=selector.match_labels, match_expressions=[*selector.match_expressions, *more])
 
 
+def grace_of(given: object) -> int | None:
+    """Return the grace period of DeleteOptions in seconds; a negative one is one second. Source: rest.BeforeDelete."""
+    if not isinstance(given, int) or isinstance(given, bool):
+        return None
+    return given if given >= 0 else 1
+
+
 def grace_period(pod: Pod, grace: int | None) -> int:
     """Return the seconds that a deletion leaves a pod; 0 = it is removed at once.
 

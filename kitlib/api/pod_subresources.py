@@ -25,10 +25,21 @@ class Eviction(KubeObject):
     delete_options: dict[str, Any] | None = None
 
 
-def binding_of(name: str, namespace: str, node: str) -> Binding:
-    """Return the binding that the scheduler sends. Source: defaultbinder DefaultBinder.Bind."""
+def binding_of(name: str, namespace: str, node: str, given: ObjectMeta | None = None) -> Binding:
+    """Return a Binding, by default the one that the scheduler sends.
+
+    Args:
+        name: the pod's name.
+        namespace: the pod's namespace.
+        node: the node's name.
+        given: the metadata besides name and namespace; None = nothing.
+
+    Source: defaultbinder DefaultBinder.Bind.
+    """
     target = ObjectReference(kind="Node", name=node)
-    return Binding(metadata=ObjectMeta(name=name, namespace=namespace), target=target)
+    if given is None:
+        return Binding(metadata=ObjectMeta(name=name, namespace=namespace), target=target)
+    return Binding(metadata=msgspec.structs.replace(given, name=name, namespace=namespace), target=target)
 
 
 def eviction_of(name: str, namespace: str, grace: int | None) -> Eviction:

@@ -241,7 +241,15 @@ class BaseCluster(Closeable, ABC):
         """
 
     @abstractmethod
-    def evict(self, name: str, namespace: str = "default", *, grace: int | None = None, dry_run: bool = False) -> None:
+    def evict(
+        self,
+        name: str,
+        namespace: str = "default",
+        *,
+        grace: int | None = None,
+        dry_run: bool = False,
+        warnings: list[str] | None = None,
+    ) -> None:
         """Evict a pod, as `kubectl drain` does; a PodDisruptionBudget may reject the eviction.
 
         Args:
@@ -249,6 +257,7 @@ class BaseCluster(Closeable, ABC):
             namespace: the pod's namespace.
             grace: the grace period in seconds; None = the pod's own.
             dry_run: whether to check the eviction only.
+            warnings: a list that receives the warnings of admission; a control plane in a container sends none.
 
         Raises:
             TooManyRequests: the budget allows no disruption now; `causes` has the reason.
@@ -264,6 +273,7 @@ class BaseCluster(Closeable, ABC):
         *,
         metadata: Mapping[str, Any] | None = None,
         dry_run: bool = False,
+        warnings: list[str] | None = None,
     ) -> Pod:
         """Assign a pod to a node, as a scheduler does with a POST to `bindings`.
 
@@ -275,6 +285,7 @@ class BaseCluster(Closeable, ABC):
             namespace: the pod's namespace.
             metadata: the Binding's metadata: labels and annotations to add to the pod, and the required UID.
             dry_run: whether to check the binding only.
+            warnings: a list that receives the warnings of admission; a control plane in a container sends none.
 
         Raises:
             NotFound: the pod does not exist.

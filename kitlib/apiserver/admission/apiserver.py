@@ -441,6 +441,24 @@ class APIServer:
         accounts = bool(self.token_key)
         return AdmissionContext(self.store, self.release, accounts, given, self.warnings, caller=self.webhooks)
 
+    def admit_body(self, body: T, subresource: str, parent: KubeObject) -> T:
+        """Return the body of a POST to a subresource after admission; its warnings are the last write's.
+
+        Args:
+            body: a Binding or an Eviction.
+            subresource: `binding` or `eviction`.
+            parent: the pod.
+
+        Raises:
+            Forbidden, Invalid, PolicyDenied: a plugin rejects the request.
+        """
+        self.warnings.clear()
+        about = attributes_of(self.store, body, None, subresource, dry_run=self._dry_running, parent=parent)
+        made: Any = plugins.admit(about, self._around())
+        self.ask_plugins(made, None, subresource, parent=parent)
+        admitted: T = made
+        return admitted
+
     def ask_plugins(
         self, made: KubeObject | None, old: KubeObject | None, subresource: str = "", **more: Any
     ) -> AdmissionContext:

@@ -72,7 +72,7 @@ class AdmissionAttributes:
         dry_run: whether nothing is stored.
         parent: the object of a subresource whose kind differs: a Scale's workload, the pod of a Binding, an Eviction or
             a stream, the node of a proxied request.
-        options: the fields of the request's CreateOptions, UpdateOptions or DeleteOptions.
+        options: the fields of the request's DeleteOptions; those of a creation or an update are the requester's.
         unnamed: whether the request names no object: the deletion of a collection.
     """
 
@@ -137,7 +137,8 @@ class AdmissionAttributes:
     def _shown_options(self) -> Mapping[str, Any] | None:
         """Return the options with their kind; a CONNECT request has none."""
         kind = _OPTIONS.get(self.operation)
-        return None if kind is None else {"kind": kind, "apiVersion": "meta.k8s.io/v1", **self.options}
+        given = self.options if self.operation == DELETE else requester().options
+        return None if kind is None else {"kind": kind, "apiVersion": "meta.k8s.io/v1", **given}
 
 
 def delete_options(obj: KubeObject, grace: int | None, propagation: str, request: Deletion) -> dict[str, Any]:

@@ -24,19 +24,24 @@ def bind(api: APIServer, name: str, namespace: str, node: str, given: ObjectMeta
         name: the pod's name.
         namespace: the pod's namespace.
         node: the node's name.
-        given: the Binding's metadata: labels and annotations to add to the pod, and the UID that the pod must have.
+        given: the Binding's metadata: labels and annotations to add to the pod, and the UID and the resource version
+            that the pod must have.
 
     Raises:
         NotFound: the pod does not exist.
-        Conflict: the pod has a node or scheduling gates, is being deleted, or has another UID than `given`.
+        Conflict: the pod has a node or scheduling gates, is being deleted, or has another UID or version than `given`.
         PolicyDenied: a policy about `pods/binding` denies it.
     """
-    given = given or ObjectMeta()
     pod: Pod = api.store.get(Pod, name, namespace)
-    api.ask_plugins(binding_of(name, namespace, node), None, "binding", parent=pod)
-    if given.uid and given.uid != pod.metadata.uid:
-        detail = f"Precondition failed: UID in precondition: {given.uid}, UID in object meta: {pod.metadata.uid}"
-        raise Conflict("pods", name, detail)
+    asked = api.admit_body(binding_of(name, namespace, node, given), "binding", pod)
+    given, node = asked.metadata, asked.target.name
+    for field, wanted, found in (
+        ("UID", given.uid, pod.metadata.uid),
+        ("ResourceVersion", given.resource_version, pod.metadata.resource_version),
+    ):
+        if wanted and wanted != found:
+            detail = f"Precondition failed: {field} in precondition: {wanted}, {field} in object meta: {found}"
+            raise Conflict("pods", name, detail)
     problem = ""
     if pod.metadata.deletion_timestamp is not None:
         problem = f"pod {name} is being deleted, cannot be assigned to a host"

@@ -5,11 +5,13 @@ Source: registry/core/pod/storage/eviction.go (Create, canIgnorePDB, checkAndDec
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from kitlib.api.core import TERMINAL_PHASES, Pod
 from kitlib.api.errors import Forbidden, InternalError, TooManyRequests
 from kitlib.api.meta import Condition, is_condition_true
+from kitlib.api.pod_strategy import grace_of
 from kitlib.api.pod_subresources import eviction_of
 from kitlib.api.policy import PodDisruptionBudget, with_disruption_allowed
 from kitlib.api.selectors import LabelSelectorMatcher
@@ -23,8 +25,8 @@ WOULD_VIOLATE = "Cannot evict pod as it would violate the pod's disruption budge
 DISRUPTION_BUDGET = "DisruptionBudget"
 
 
-def evict(api: APIServer, name: str, namespace: str, grace: int | None = None) -> None:
-    """Delete a pod if policies and its budget allow it.
+def evict(api: APIServer, name: str, namespace: str, grace: int | None = None) -> list[str]:
+    """Delete a pod if policies and its budget allow it, and return the warnings of admission.
 
     Args:
         api: the API server.
@@ -34,13 +36,22 @@ def evict(api: APIServer, name: str, namespace: str, grace: int | None = None) -
 
     Raises:
         PolicyDenied: a policy about `pods/eviction` denies it.
+        WebhookDenied: a webhook about `pods/eviction` denies it.
         NotFound: the pod does not exist.
         TooManyRequests: the budget allows no disruption now; `causes` has the reason.
         InternalError: several budgets select the pod.
         Forbidden: the budget's status is unusable.
     """
     pod: Pod = api.store.get(Pod, name, namespace)
-    api.ask_plugins(eviction_of(name, namespace, grace), None, "eviction", parent=pod)
+    options = api.admit_body(eviction_of(name, namespace, grace), "eviction", pod).delete_options or {}
+    warnings = list(api.warnings)
+    with api.dry_run() if options.get("dryRun") == ["All"] else nullcontext():  # added by admission
+        _evict(api, pod, grace_of(options.get("gracePeriodSeconds")))
+    return warnings
+
+
+def _evict(api: APIServer, pod: Pod, grace: int | None) -> None:
+    name, namespace = pod.name, pod.namespace
     if not _can_ignore_budgets(pod):
         budgets = [
             one

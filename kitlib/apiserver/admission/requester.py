@@ -1,4 +1,4 @@
-"""The requesting user of a write: a user, a service account, or a component of the cluster.
+"""The requesting user of a write, and the options of the request: a user, a service account, or a component.
 
 Source: k8s.io/apiserver/pkg/authentication/user; serviceaccount.UserInfo.
 """
@@ -16,7 +16,7 @@ _Text = Annotated[str, msgspec.Meta(max_length=4096)]
 
 
 class Requester(msgspec.Struct, frozen=True):
-    """The requesting user.
+    """The requesting user, and what the request says about the write besides its object.
 
     Attributes:
         name: the user's name, as in the request's userInfo.
@@ -24,6 +24,7 @@ class Requester(msgspec.Struct, frozen=True):
         uid: the user's UID; "" if unknown.
         client: the program that sent the request over HTTP, as `kubectl`; "" = a call in this process.
         extra: further attributes of the user, each with its values, such as the pod of a service account's token.
+        options: the fields of the request's CreateOptions or UpdateOptions; a component sends none.
     """
 
     name: _Text = "kubernetes-admin"
@@ -31,6 +32,7 @@ class Requester(msgspec.Struct, frozen=True):
     uid: _Text = ""
     client: _Text = ""
     extra: tuple[tuple[_Text, tuple[_Text, ...]], ...] = ()
+    options: dict[str, _Text | list[_Text]] = {}
 
     @property
     def info(self) -> dict[str, Any]:

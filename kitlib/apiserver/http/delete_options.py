@@ -75,10 +75,3 @@ def check_preconditions(served: APIResource, live: dict[str, Any], options: dict
                 f'Operation cannot be fulfilled on {served.qualified} "{live["metadata"]["name"]}": {why}',
                 "Conflict",
             )
-
-
-def grace_of(given: Any) -> int | None:
-    """Return the grace period of DeleteOptions in seconds; a negative one is one second. Source: rest.BeforeDelete."""
-    if not isinstance(given, int) or isinstance(given, bool):
-        return None
-    return given if given >= 0 else 1

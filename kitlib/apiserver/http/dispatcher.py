@@ -53,6 +53,7 @@ from kitlib.apiserver.http.webhook_client import WebhookClient
 JSON, YAML = "application/json", "application/yaml"
 _OPENID_HEADERS = (("Cache-Control", "public, max-age=3600"),)
 """Source: serviceaccount StaticPublicKeysGetter.GetCacheAgeMaxSeconds."""
+_SHAPING = frozenset({"as", "g", "v"})
 _PARTIAL = "PartialObjectMetadata"
 _PARENTS: dict[str, type[KubeObject]] = {"nodes": Node, "pods": Pod, "services": Service}
 _log = logging.getLogger(__name__)
@@ -127,22 +128,28 @@ def accepted(header: str, *, custom: bool = False, shaped: bool = True, stream: 
     Raises:
         StatusError: 406 if no form is served.
 
-    Source: apiserver handlers/negotiation NegotiateMediaTypeOptions, NegotiateOutputMediaType.
+    Source: apiserver handlers/negotiation NegotiateMediaTypeOptions, NegotiateOutputMediaType;
+    RequestScope.AllowsMediaTypeTransform.
     """
     if not header:
         return Accept()
     for media, options in _clauses(header):
         shape = options.get("as", "").removesuffix("List")
+        # A clause that asks for a shape must name a known one with its group and version, or it is passed over.
+        if _SHAPING & options.keys() and not (
+            shape in ("Table", _PARTIAL)
+            and options.get("g") == "meta.k8s.io"
+            and options.get("v") in ("v1", "v1beta1")
+            and (shaped or shape == _PARTIAL)
+        ):
+            continue
         protobuf = media == PROTOBUF
-        if (shape and not shaped) or (protobuf and (shape == "Table" or (custom and shape != _PARTIAL))):
+        if protobuf and (shape == "Table" or (custom and shape != _PARTIAL)):
             continue
         found = JSON if media in ("*/*", "application/*") else media
         if found not in (JSON, PROTOBUF) and (found != YAML or stream):
             continue
-        # An unknown shape, or one without its group, gets the objects themselves.
-        if shape in ("Table", _PARTIAL) and options.get("g") == "meta.k8s.io":
-            return Accept(shape, options.get("v", "v1"), found)
-        return Accept(media=found)
+        return Accept(shape, options["v"], found) if shape else Accept(media=found)
     types = (f"{JSON};stream=watch", f"{PROTOBUF};stream=watch") if stream else (JSON, YAML, PROTOBUF)
     raise StatusError(406, f"only the following media types are accepted: {', '.join(types)}", "NotAcceptable")
 
@@ -215,7 +222,7 @@ class Dispatcher:
         self.rest.warnings.clear()
         user = request.user
         try:
-            with requested_by(user.requester(request.client)):
+            with requested_by(user.requester(request.client, request.write_options)):
                 answer = self._handle(request)
             warned = tuple(dict.fromkeys(self.rest.warnings))
             return answer._replace(warnings=warned) if isinstance(answer, Response) and warned else answer

@@ -92,6 +92,17 @@ class Request(NamedTuple):
         return bool(values)
 
     @property
+    def write_options(self) -> dict[str, str | list[str]]:
+        """The fields of CreateOptions or UpdateOptions in the query, as webhooks and policies see them.
+
+        Source: endpoints/handlers patchToUpdateOptions, patchToCreateOptions, which drop `force`.
+        """
+        found: dict[str, str | list[str]] = {}
+        if any(self.query.get("dryRun", ())):
+            found["dryRun"] = list(self.query["dryRun"])
+        return found | {name: self.get(name) for name in ("fieldManager", "fieldValidation") if self.get(name)}
+
+    @property
     def manager(self) -> str:
         """The field manager: that of the query, else the name of the client program."""
         return self.get("fieldManager") or self.client

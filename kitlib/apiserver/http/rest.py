@@ -15,6 +15,7 @@ from kitlib.api.apiextensions import CustomResourceDefinition
 from kitlib.api.certificates import CertificateSigningRequest
 from kitlib.api.errors import KitError, ManifestError
 from kitlib.api.meta import is_condition_true
+from kitlib.api.pod_strategy import grace_of
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.apiserver.admission.attributes import Deletion
 from kitlib.apiserver.admission.deletion import BACKGROUND
@@ -23,7 +24,7 @@ from kitlib.apiserver.admission.webhook_calls import current_attempts
 from kitlib.apiserver.http import lists
 from kitlib.apiserver.http.actions import ActionLog
 from kitlib.apiserver.http.bodies import apply_document, read_object
-from kitlib.apiserver.http.delete_options import check_preconditions, grace_of, options_of, propagation_of
+from kitlib.apiserver.http.delete_options import check_preconditions, options_of, propagation_of
 from kitlib.apiserver.http.event_versions import EVENTS, check_event
 from kitlib.apiserver.http.field_validation import (
     check_applied,

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from kitlib.api.pod_strategy import grace_of
 from kitlib.api.scale import ScalePaths, scale_of
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.apiserver.http import token_request
 from kitlib.apiserver.http.bodies import object_body
-from kitlib.apiserver.http.delete_options import check_preconditions, grace_of
+from kitlib.apiserver.http.delete_options import check_preconditions
 from kitlib.apiserver.http.logs import LogRequest, log_request
 from kitlib.apiserver.http.patches import PATCH_TYPES, patched
 from kitlib.apiserver.http.request import Request, Target, mapping
@@ -117,9 +118,12 @@ class Subresources:
         node = mapping(body, "target").get("name")
         if not isinstance(node, str) or not node:
             raise StatusError(422, f'Binding "{target.name}" is invalid: target.name: Required value', "Invalid")
-        metadata, dry = mapping(body, "metadata"), request.dry_run
+        metadata, dry, warned = mapping(body, "metadata"), request.dry_run, list[str]()
         with self._rest.errors(served, target.name):
-            self._rest.cluster.bind(target.name, node, target.namespace, metadata=metadata, dry_run=dry)
+            self._rest.cluster.bind(
+                target.name, node, target.namespace, metadata=metadata, dry_run=dry, warnings=warned
+            )
+        self._rest.warnings += warned
         return 201, success()
 
     def _evict(self, served: APIResource, target: Target, request: Request) -> Result:
@@ -128,8 +132,10 @@ class Subresources:
         check_preconditions(served, live, options)
         # Both places are admitted and checked against the budget. Source: propagateDryRun, checkAndDecrement.
         dry, grace = request.dry_run or options.get("dryRun") == ["All"], grace_of(options.get("gracePeriodSeconds"))
+        warned: list[str] = []
         with self._rest.errors(served, target.name):
-            self._rest.cluster.evict(target.name, target.namespace, grace=grace, dry_run=dry)
+            self._rest.cluster.evict(target.name, target.namespace, grace=grace, dry_run=dry, warnings=warned)
+        self._rest.warnings += warned
         return 201, success()
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hmac
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -48,9 +48,9 @@ class User:
     impersonated_by: str = ""
     extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
-    def requester(self, client: str = "") -> requester.Requester:
+    def requester(self, client: str = "", options: Mapping[str, str | list[str]] | None = None) -> requester.Requester:
         """Return this user as the requesting user of a write."""
-        return requester.Requester(self.name, self.groups, self.uid, client, self.extra)
+        return requester.Requester(self.name, self.groups, self.uid, client, self.extra, dict(options or {}))
 
     @property
     def sender(self) -> str:

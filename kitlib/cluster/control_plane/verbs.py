@@ -121,12 +121,22 @@ class LocalVerbs(BaseCluster):
         return found
 
     @exclusive
-    def evict(self, name: str, namespace: str = "default", *, grace: int | None = None, dry_run: bool = False) -> None:
+    def evict(
+        self,
+        name: str,
+        namespace: str = "default",
+        *,
+        grace: int | None = None,
+        dry_run: bool = False,
+        warnings: list[str] | None = None,
+    ) -> None:
         """Evict a pod; see `BaseCluster.evict`."""
         from kitlib.apiserver.admission.eviction import evict
 
         with self.api.dry_run() if dry_run else nullcontext():
-            evict(self.api, name, namespace, grace)
+            warned = evict(self.api, name, namespace, grace)
+        if warnings is not None:
+            warnings += warned
         if dry_run:
             return
         self.record_action("evict", name=name, namespace=namespace, **({} if grace is None else {"grace": grace}))
@@ -142,6 +152,7 @@ class LocalVerbs(BaseCluster):
         *,
         metadata: Mapping[str, Any] | None = None,
         dry_run: bool = False,
+        warnings: list[str] | None = None,
     ) -> Pod:
         """Assign a pod to a node; see `BaseCluster.bind`."""
         from kitlib.apiserver.admission.binding import bind
@@ -149,6 +160,8 @@ class LocalVerbs(BaseCluster):
         given = known_fields(metadata or {}, ObjectMeta)
         with self.api.dry_run() if dry_run else nullcontext():
             made = bind(self.api, name, namespace, node, convert(given, ObjectMeta))
+        if warnings is not None:
+            warnings += self.api.warnings
         if dry_run:
             return made
         # A replay has other UIDs, and everything else of the metadata is ignored.

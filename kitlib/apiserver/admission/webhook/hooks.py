@@ -30,7 +30,7 @@ from kitlib.api.errors import APIError, Forbidden, InternalError, KitError
 from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.apiserver.admission import custom_kinds
-from kitlib.apiserver.admission.attributes import CONNECT, AdmissionAttributes, shown
+from kitlib.apiserver.admission.attributes import AdmissionAttributes, shown
 from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin, before_it_is_named
 from kitlib.apiserver.admission.policy.invocations import (
     EXEMPT,
@@ -392,8 +392,8 @@ class MutatingRequest:
             raise InternalError(f"Internal error occurred: {why}operation")
         try:
             changed = apply_json_patch(call.review["request"]["object"], operations)
-            # Options of a connection are no kind of an API group, so their type is not found by the kind's name.
-            made = set_defaults(from_dict(changed, type(given.new) if given.operation == CONNECT else None))
+            # Bodies of subresources are no kinds with objects, so their type is not found by the name of the kind.
+            made = set_defaults(from_dict(changed, type(given.new) if given.parent is not None else None))
         except (PatchError, KitError, ValueError, TypeError) as error:
             raise InternalError(f"Internal error occurred: {error}") from None
         version = given.object.api_version

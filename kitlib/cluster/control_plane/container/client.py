@@ -324,7 +324,15 @@ class ContainerControlPlaneClient(PollingCluster):
         found: Pod = self._call("resize", name, asked, namespace, **({"pod": whole} if whole else {}))
         return found
 
-    def evict(self, name: str, namespace: str = "default", *, grace: int | None = None, dry_run: bool = False) -> None:
+    def evict(
+        self,
+        name: str,
+        namespace: str = "default",
+        *,
+        grace: int | None = None,
+        dry_run: bool = False,
+        warnings: list[str] | None = None,
+    ) -> None:
         """Evict a pod; see `BaseCluster.evict`."""
         self._call("evict", name, namespace, grace=grace, dry_run=dry_run)
 
@@ -336,6 +344,7 @@ class ContainerControlPlaneClient(PollingCluster):
         *,
         metadata: Mapping[str, Any] | None = None,
         dry_run: bool = False,
+        warnings: list[str] | None = None,
     ) -> Pod:
         """Assign a pod to a node; see `BaseCluster.bind`."""
         found: Pod = self._call("bind", name, node, namespace, metadata=dict(metadata or {}), dry_run=dry_run)
