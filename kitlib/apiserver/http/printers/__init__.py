@@ -5,12 +5,13 @@ Imported by http, and by views and conformance for texts and tables. Face: `tabl
 
 from __future__ import annotations
 
-import re
+import json
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
 from kitlib.apiserver.http.printers import network, others, policies, workloads
+from kitlib.apiserver.http.printers.json_path import json_path
 from kitlib.apiserver.http.printers.pods import print_pod
 from kitlib.apiserver.http.printers.text import Object, age
 from kitlib.apiserver.http.resources import APIResource, TableColumnDefinition
@@ -126,51 +127,27 @@ def _described(column: TableColumnDefinition) -> str:
     return f"Custom resource definition column (in JSONPath format): {column.path}" if column.path else column.name
 
 
-_STEP = re.compile(
-    r"\.([A-Za-z0-9_\-]+)|\['([^']+)'\]|\[(\d+)\]|\.(\*)|\[(\*)\]|\[\?\(@\.(\w+)==[\"']([^\"']*)[\"']\)\]"
-)
-
-
-def json_path(obj: Any, path: str) -> list[Any]:
-    """Return the values at a simple JSONPath: fields, indices, `*`, and `[?(@.field=="value")]`. Source: client-go."""
-    found = [obj]
-    for step in _STEP.finditer(path.strip("{}").replace("\\.", "\x00")):
-        field = step.group(1) or step.group(2)
-        if field is not None:
-            field = field.replace("\x00", ".")
-            found = [one[field] for one in found if isinstance(one, Mapping) and field in one]
-        elif step.group(3) is not None:
-            index = int(step.group(3))
-            found = [one[index] for one in found if isinstance(one, list) and index < len(one)]
-        elif step.group(6) is not None:
-            key, value = step.group(6), step.group(7)
-            items = [i for one in found if isinstance(one, list) for i in one]
-            found = [i for i in items if isinstance(i, Mapping) and str(i.get(key)) == value]
-        else:
-            found = [i for one in found for i in _inside(one)]
-    return found
-
-
-def _inside(value: Any) -> Iterable[Any]:
-    if isinstance(value, Mapping):
-        return value.values()
-    return value if isinstance(value, list) else ()
-
-
 def _custom(column: TableColumnDefinition, obj: Object, now: datetime) -> Any:
     """Return the cell of a custom column. Source: apiextensions tableconvertor.cellForJSONValue."""
     if not column.path:
         return obj.get("metadata", {}).get("name", "")
-    found = json_path(obj, column.path)
+    try:
+        found = json_path(obj, column.path)
+    except ValueError:
+        return None
     if not found or found[0] is None:
         return None
-    value = found[0]
-    if column.type == "date":
-        return age(str(value), now)
-    if column.type == "integer" and isinstance(value, int | float):
-        return int(value)
-    if column.type == "string" and not isinstance(value, str):
-        import json
+    return _cell(column.type, found[0], now)
 
-        return json.dumps(value, separators=(",", ":"))
-    return value
+
+def _cell(kind: str, value: Any, now: datetime) -> Any:
+    """Return a value as a cell of a type; None if it has another one."""
+    if kind == "string":
+        return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+    if kind == "date":
+        return age(value, now) if isinstance(value, str) else None
+    if kind == "boolean":
+        return value if isinstance(value, bool) else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if kind == "integer" else float(value)

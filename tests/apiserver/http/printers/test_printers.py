@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kitlib.api.release import Release
-from kitlib.apiserver.http.printers import cells, json_path
-from kitlib.apiserver.http.resources import ResourceTable
+from kitlib.apiserver.http.printers import cells
+from kitlib.apiserver.http.resources import ResourceTable, custom
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 CREATED = "2026-01-01T11:00:00Z"
@@ -274,19 +274,37 @@ def test_a_row_of_another_kind(shown: Any, expected: Any) -> None:
     assert shown == expected
 
 
-@pytest.mark.parametrize(
-    ("path", "found"),
-    [
-        (".a.*", [1, "text"]),
-        (".a.*.*", []),
-        (".a[*][*].c", []),
-        ('.l[?(@.c=="2")].d', [3]),
-        (".l[9]", []),
-        (".l[*].c", [2]),
-    ],
-)
-def test_a_path_of_a_custom_column_passes_over_what_it_does_not_fit(path: str, found: list[Any]) -> None:
-    assert json_path({"a": {"x": 1, "y": "text"}, "l": [5, {"c": 2, "d": 3}, "e"]}, path) == found
+COLUMN_VALUES = [
+    ("string", ".t", "text"),
+    ("string", ".i", "5"),
+    ("string", ".l", "[1,2]"),
+    ("string", ".b", "true"),
+    ("integer", ".i", 5),
+    ("integer", ".f", 1),
+    ("integer", ".t", None),
+    ("integer", ".b", None),
+    ("number", ".i", 5.0),
+    ("number", ".t", None),
+    ("boolean", ".b", True),
+    ("boolean", ".t", None),
+    ("date", ".d", "60m"),
+    ("date", ".i", None),
+    ("string", ".none", None),
+    ("string", ".null", None),
+    ("string", ".l[7]", None),
+    ("string", ".l[", None),
+]
+
+
+@pytest.mark.parametrize(("kind", "path", "expected"), COLUMN_VALUES)
+def test_a_cell_of_a_custom_column_has_the_columns_type(kind: str, path: str, expected: Any) -> None:
+    """Source: apiextensions tableconvertor.cellForJSONValue."""
+    values = {"t": "text", "i": 5, "f": 1.5, "b": True, "l": [1, 2], "null": None, "d": CREATED}
+    column = {"name": "C", "type": kind, "jsonPath": path}
+    version = {"name": "v1", "served": True, "schema": {}, "additionalPrinterColumns": [column]}
+    (served,) = custom({"spec": {"group": "g.io", "names": {"kind": "Thing"}, "versions": [version]}})
+    (found,) = cells(served, {"metadata": {"name": "x"}, **values}, NOW)[1:]
+    assert found == expected and type(found) is type(expected)
 
 
 @pytest.mark.parametrize(
