@@ -24,8 +24,8 @@ from kitlib.apiserver.admission.webhook_calls import (
     WebhookCaller,
     WebhookError,
     ask,
-    target_of,
 )
+from kitlib.apiserver.admission.webhook_servers import target_of
 from kitlib.apiserver.store.store import Store
 
 TIMEOUT = 30.0

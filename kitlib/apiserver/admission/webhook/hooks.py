@@ -45,9 +45,8 @@ from kitlib.apiserver.admission.webhook_calls import (
     WebhookCaller,
     WebhookError,
     ask,
-    call_of,
-    target_of,
 )
+from kitlib.apiserver.admission.webhook_servers import call_of, target_of
 from kitlib.apiserver.store.json_patch import PatchError, apply_json_patch
 from kitlib.apiserver.store.store import Store
 from kitlib.cel import library as lib
