@@ -15,9 +15,11 @@ from typing import Any
 
 import pytest
 
+from kitlib.api.release import Release
+from kitlib.api.release_table import RELEASES
 from kitlib.apiserver.http.protobuf import MAGIC, PROTOBUF, decode_object, encode_event, encode_object, is_known
 from kitlib.apiserver.http.protobuf_schema import SPECIAL, fields_of, message_of
-from kitlib.apiserver.http.resources import built_in
+from kitlib.apiserver.http.resources import ResourceTable, built_in
 from kitlib.apiserver.http.status import StatusError
 from tests.apiserver.admission.custom.definitions import custom, definition
 
@@ -175,3 +177,11 @@ def test_a_watch_sends_frames(call: Any) -> None:
     assert (frame[4:11], found["metadata"]["name"]) == (b"\x0a\x05ADDED", "p")
     again = encode_event("ADDED", found)
     assert decode_object(again[again.index(MAGIC) :]) == found
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_every_kind_that_a_release_serves_has_a_message(release: str) -> None:
+    """A kind without one would be a 500 for kube-controller-manager, which watches all of them in protobuf."""
+    served = ResourceTable((), Release(release)).resources
+    kinds = {(one.group_version, name) for one in served for name in (one.kind, f"{one.kind}List")}
+    assert [kind for kind in sorted(kinds) if not is_known(*kind)] == [("v1", "BindingList")], "Bindings are not listed"
