@@ -12,7 +12,7 @@ _SHOWN = 5
 
 
 def obstacles(nodes: Sequence[Node], pods: Sequence[Pod], events: Sequence[Event]) -> list[str]:
-    """Return the nodes that are not ready, the pods that neither run nor have succeeded, and the last warnings.
+    """Return the nodes that are not ready, the pods that neither run nor have succeeded, and the newest warnings.
 
     Args:
         nodes: the cluster's nodes.
@@ -29,7 +29,14 @@ def obstacles(nodes: Sequence[Node], pods: Sequence[Pod], events: Sequence[Event
     if len(idle) > _SHOWN:
         said.append(f"{len(idle) - _SHOWN} more pods do not run")
     warnings = [event for event in events if event.type == "Warning"]
-    return said + [f"{e.reason} ({e.involved_object.name}): {e.message}" for e in warnings[-_SHOWN:]]
+    keys = {(pod.metadata.namespace, pod.name) for pod in idle}
+    # Warnings of these pods first: a node's, as of cgroup v1 at its start, may have nothing to do with them.
+    warnings.sort(key=lambda e: e.involved_object.kind == "Pod" and _key(e) in keys)
+    return said + [f"{e.reason} ({e.involved_object.name}): {e.message}" for e in warnings[: -_SHOWN - 1 : -1]]
+
+
+def _key(event: Event) -> tuple[str, str]:
+    return event.involved_object.namespace, event.involved_object.name
 
 
 def _state(pod: Pod) -> str:

@@ -41,6 +41,9 @@ _UNUSED = ("tests", "testing", "f2py", "distutils", "random", "polynomial", "fft
 """Folders of numpy that the scheduler does not need, a third of its size."""
 _UNUSED_FILES = ("_simd.", "_tests.")
 _LINE = 100
+_COMMAND = re.compile(r"""(The command '|STEP ")(.{40}).+(' returned|":)""", re.DOTALL)
+"""The end of a failed build repeats the whole command, which would push its output out of the error."""
+_REMOVING = "Removing intermediate container"
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _ONE_ID = "Loaded image ID: "
 _NAMES = ("Loaded image: ", "Loaded image(s): ")
@@ -261,8 +264,8 @@ def _run_build(client: Any, archive: bytes, name: str, tell: Tell, target: str =
         )
         for piece in said:
             text = str(piece.get("stream") or piece.get("error") or piece.get("status") or "").strip()
-            text = _ESCAPES.sub("", text)
-            if text:
+            text = _COMMAND.sub(r"\1\2 …\3", _ESCAPES.sub("", text))
+            if text and not text.startswith(_REMOVING):
                 last = [*last[-7:], text]
                 tell(text[:_LINE])
             if "error" in piece:

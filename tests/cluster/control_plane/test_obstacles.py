@@ -41,3 +41,20 @@ def test_five_pods_are_named_and_the_others_counted() -> None:
     found = obstacles([], [pod(f"p{number}", "Pending") for number in range(8)], [])
     assert [one.partition(" ")[0] for one in found[:5]] == [f"default/p{number}" for number in range(5)]
     assert found[5:] == ["3 more pods do not run"]
+
+
+def test_the_newest_warning_of_a_pod_that_does_not_run_comes_first() -> None:
+    events = [
+        Event(type="Warning", reason=reason, involved_object=ObjectReference(kind=kind, name=name, namespace=namespace))
+        for reason, kind, name, namespace in [
+            ("FailedCreatePodSandBox", "Pod", "a", "default"),
+            ("BackOff", "Pod", "a", "default"),
+            ("Unhealthy", "Pod", "runs", "default"),
+            *[("CgroupV1", "Node", "n", "")] * 5,
+        ]
+    ]
+    found = obstacles([], [pod("a", "Pending"), pod("runs", "Running")], events)
+    assert [one.partition(" ")[0] for one in found] == [
+        *("default/a", "BackOff", "FailedCreatePodSandBox"),
+        *["CgroupV1"] * 3,
+    ]

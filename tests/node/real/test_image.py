@@ -105,3 +105,27 @@ def test_a_file_that_brings_no_image_of_the_kit_is_refused(
     file.write_bytes(b"")
     with pytest.raises(image.ImageError, match=problem):
         image.load(Engine(*said), file)
+
+
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [
+        (
+            f"The command '/bin/sh -c set -e; {'do; ' * 300}fi' returned a non-zero code: 1",
+            "returned a non-zero code: 1",
+        ),
+        (f'error building at STEP "RUN set -e; {"do; " * 300}fi": exit status 1', '": exit status 1'),
+    ],
+    ids=["Docker", "Podman"],
+)
+def test_a_failed_build_tells_what_the_command_said_and_not_the_whole_command(
+    end: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(image.reaper, "start", lambda: None)
+    said = [{"stream": "no crun\n"}, {"stream": "Removing intermediate container 1a\n"}, {"error": end}]
+    api = SimpleNamespace(build=lambda **_: iter(said), images=lambda **_: [])
+    with pytest.raises(image.ImageError) as failed:
+        image._run_build(SimpleNamespace(api=api), b"", "kitlib-node", lambda text: None)
+    told = str(failed.value)
+    assert told.startswith("image kitlib-node: no crun / ") and told.endswith(words)
+    assert "do; " * 20 not in told
