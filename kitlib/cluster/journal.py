@@ -120,6 +120,7 @@ class Signal(Action, tag="signal", frozen=True, kw_only=True):
     pod: Name
     container: Name
     signal: int
+    namespace: Name = "default"
 
 
 class Exit(Action, tag="exit", frozen=True, kw_only=True):

@@ -37,7 +37,7 @@ def replay_entry(cluster: Any, entry: dict[str, Any]) -> None:
         path = place_of(entry, node.desired()) if entry.get("pod") else entry["path"]
         node.write(path, entry["file"], entry["value"])
     elif action == "signal":
-        cluster.node(entry["node"]).signal(entry["pod"], entry["container"], entry["signal"])
+        cluster.node(entry.pop("node")).signal(**entry)
     elif action in ("restart_kubelet", "reboot", "shutdown", "cancel_shutdown"):
         getattr(cluster.node(entry.pop("node")), action)(**entry)
     elif action == "exit":

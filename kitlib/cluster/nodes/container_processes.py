@@ -142,7 +142,7 @@ class ContainerProcesses(ABC):
         if signal not in SIGNALS:
             raise KitError(f"signal: must be a number from 1 to 64, got {signal}")
         self.link.ask("signal", namespace=namespace, pod=pod, container=container, number=signal)
-        self._record("signal", node=self.name, pod=pod, container=container, signal=signal)
+        self._record("signal", node=self.name, pod=pod, container=container, signal=signal, namespace=namespace)
 
     def program_exits(self, namespace: str, pod: str, container: str, code: int) -> None:
         """End a container's program; the exit code of a real program cannot be set."""

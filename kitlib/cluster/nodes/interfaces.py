@@ -201,7 +201,7 @@ class KernelNode(ClusterNode, Protocol):
         """Return /proc/PID values of a container's process: cgroup, oom_score(_adj), Cpus_allowed_list."""
         ...
 
-    def signal(self, pod: str, container: str, signal: int = 9) -> None:
+    def signal(self, pod: str, container: str, signal: int = 9, namespace: str = "default") -> None:
         """Send a signal to a container's process; it is recorded in the journal."""
         ...
 

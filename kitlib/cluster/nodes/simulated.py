@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from signal import SIGKILL
 from typing import TYPE_CHECKING, Final
 
 from kitlib.api.clock import EPOCH
@@ -31,7 +30,7 @@ from kitlib.kubelet.loop.node_conditions import first_conditions
 from kitlib.kubelet.loop.timeline import TimelineEntry
 from kitlib.kubelet.util.cpuset import format_cpus
 from kitlib.node.common.kernel_log import KernelLog
-from kitlib.node.common.workload import FOREVER, IDLE_MEMORY, TERMINATED
+from kitlib.node.common.workload import IDLE_MEMORY
 from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
 from kitlib.node.simulated.commands import ways_out
 from kitlib.node.simulated.kernel import Kernel, Process
@@ -40,7 +39,7 @@ from kitlib.node.simulated.pressure import NOTHING
 from kitlib.node.simulated.runtime import SimulatedRuntime
 from kitlib.node.simulated.system import SimulatedSystem
 
-SIGNALS: Final = (2, 9, 15)
+SIGNALS: Final = (2, 3, 9, 15)
 """The signals that can end a simulated process: SIGINT, SIGKILL, SIGTERM."""
 
 if TYPE_CHECKING:
@@ -431,20 +430,14 @@ class SimulatedNode(SimulatedStreams, NodeBase):
             one.stream.container_ended(KILLED)
         self.followed.clear()
 
-    def signal(self, pod: str, container: str, signal: int = 9) -> None:
+    def signal(self, pod: str, container: str, signal: int = 9, namespace: str = "default") -> None:
         """Send a terminating signal to a container's process, as `kill` inside the node does.
 
-        The process is number 1 of its PID namespace, so SIGTERM and SIGINT end it only if it has a handler; see
-        pid_namespaces(7).
+        The process is number 1 of its PID namespace, so SIGTERM, SIGINT and SIGQUIT end it only if it has a handler;
+        see pid_namespaces(7).
         """
         if signal not in SIGNALS:
             raise KitError(f"signal: must be one of {', '.join(map(str, SIGNALS))}, got {signal}")
-        process = self.process(pod, container)
-        tidying, code = process.workload.tidying, process.workload.tidy_code
-        if signal == SIGKILL or not tidying:
-            unhandled = signal == SIGKILL or code == TERMINATED
-            self.kernel.kill(process.pid, 128 + signal if unhandled else code)
-        elif tidying != FOREVER:
-            self.kernel.end_in(process.pid, tidying, code)
-        self._record("signal", node=self.name, pod=pod, container=container, signal=signal)
+        self.kernel.signal(self.process(pod, container, namespace), signal)
+        self._record("signal", node=self.name, pod=pod, container=container, signal=signal, namespace=namespace)
         self.kubelet.tick()

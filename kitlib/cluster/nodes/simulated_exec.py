@@ -7,10 +7,11 @@ program is "not found". Files are those that a container sees with its own cgrou
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kitlib.api.errors import KitError
-from kitlib.node.simulated.container_machine import REFUSED, ContainerMachine
+from kitlib.node.simulated.container_machine import REFUSED, ContainerMachine, ProcessOne
 from kitlib.node.simulated.programs import catalogue
 from kitlib.node.simulated.programs.waiting import CLIENTS
 from kitlib.node.simulated.shell.interpreter import Shell
@@ -28,6 +29,7 @@ from kitlib.node.simulated.shell.machine import Result as ProgramResult
 
 if TYPE_CHECKING:
     from kitlib.kubelet.pods.volume_files import Files
+    from kitlib.node.simulated.process import Process
 
 PROMPT = "/ # "
 _CGROUP = "/sys/fs/cgroup"
@@ -52,6 +54,8 @@ class ExecNode(Protocol):
     def cgroupfs(self) -> CgroupReader: ...
     def proc(self, pod: str, container: str = "", namespace: str = "default") -> dict[str, str]: ...
     def pressure(self, resource: str) -> str: ...
+    def process(self, pod: str, container: str = "", namespace: str = "default") -> Process: ...
+    def signal(self, pod: str, container: str, signal: int = 9, namespace: str = "default") -> None: ...
     def volume_files(self, pod: str, container: str = "", namespace: str = "default") -> Files: ...
     def made_files(self, pod: str, container: str = "", namespace: str = "default") -> Mapping[str, Data | None]: ...
     def written_files(
@@ -162,11 +166,15 @@ class ContainerShell:
     prompt = PROMPT
 
     def __init__(self, node: ExecNode, namespace: str, pod: str, container: str) -> None:
-        self._files = ContainerFiles(node, namespace, pod, container)
+        self._files, self._signals = ContainerFiles(node, namespace, pod, container), list[int]()
+        self._signal = partial(node.signal, pod, container, namespace=namespace)
+        process = node.process(pod, container, namespace)
+        one = ProcessOne(process.name, process.workload.tidying, lambda seconds, number: self._signals.append(number))
         self._machine = ContainerMachine(
             self._files,
             node.made_files(pod, container, namespace),
             node.written_files(pod, container, namespace),
+            process=one,
         )
         lines = (line.partition("=")[::2] for line in self._files.proc()["environ"].splitlines() if "=" in line)
         self._shell = Shell(self._machine, _find, self._not_found, dict(lines))
@@ -209,6 +217,8 @@ class ContainerShell:
         except Forever:
             self._machine.log(Data(f"sh: {REFUSED}\n"), error=True)
             code = 1
+        while self._signals:
+            self._signal(self._signals.pop(0))
         return ExecResult(self._machine.out.text, self._machine.err.text, code)
 
 

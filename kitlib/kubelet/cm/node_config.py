@@ -90,7 +90,9 @@ class NodeConfig:
         configured = s.memory_throttling_factor is not None or s.memory_reservation_policy != NO_RESERVATION
         memory_qos = gates.enabled("MemoryQoS") and (configured or not gates.enabled("KitMemoryQoSNeedsSettings"))
         absolute = node_allocatable_absolute(self.machine.capacity(), self.reservations)
-        single = s.single_process_oom_kill if s.single_process_oom_kill is not None else version == 1
+        single = s.single_process_oom_kill
+        if single is None:
+            single = version == 1 or bool(gates.default("singleProcessOOMKill"))
         return ContainerContext(
             memory_capacity=self.machine.memory,
             swap_capacity=self.machine.swap,

@@ -71,7 +71,8 @@ class KubeletSettings:
         memory_throttling_factor: above 0, at most 1; None = the release's default.
         memory_swap_behavior: `memorySwap.swapBehavior`: "", "NoSwap" or "LimitedSwap".
         pod_pids_limit: `--pod-max-pids`; -1 = no limit of a single pod.
-        single_process_oom_kill: None = the kubelet's default (False on cgroup v2: the whole container is killed).
+        single_process_oom_kill: None = the default of the release and the cgroup version (False on v2
+            since 1.28: the whole container is killed).
         crash_loop_back_off_max: the maximum of the restart back-off in seconds.
         back_off_base: the first restart back-off in seconds.
         image_*: thresholds in percent of the images' file system, 0 to 100, and

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from kitlib.api.podresources import field_path
 from kitlib.kubelet.loop.container_state import ContainerState
-from kitlib.kubelet.loop.hooks import Killer, begin_hook
+from kitlib.kubelet.loop.hooks import Killer, Sleeping, begin_hook
 from kitlib.kubelet.loop.interfaces import MINIMUM_GRACE
 from kitlib.kubelet.loop.pod_worker import PodWorker
 from kitlib.kubelet.qos.qos_class import is_restartable_init
@@ -54,7 +54,7 @@ class Termination:
         """Continue the stop; return whether the container has got SIGTERM or has ended."""
         runtime = self._killer.runtime
         if not runtime.pid(self.state.id):
-            self.cancel()
+            self._end_hook()
             return True
         if not self._hook_is_done():
             return False
@@ -64,18 +64,32 @@ class Termination:
         self._killer.send_signal(self._worker, self.state, max(self._grace, MINIMUM_GRACE))
         return True
 
+    def _end_hook(self) -> None:
+        """End the hook of a container that has ended: its command was killed with it, unless it was done."""
+        if self._hook is None:
+            return
+        answer = self._hook.answer()
+        pauses = isinstance(self._hook, Sleeping)
+        self._report("container ended", failed=not pauses and (answer is None or answer.outcome != "success"))
+        self.cancel()
+
+    def _report(self, said: str, *, failed: bool) -> None:
+        """Note the end of the hook, and report a failed one by an event."""
+        worker, state, killer = self._worker, self.state, self._killer
+        if failed:
+            where = field_path(worker.pod, state.container)
+            killer.reports.event(worker.pod, "Warning", "FailedPreStopHook", "PreStopHook failed", where)
+        about = f"{worker.pod.key}/{state.container.name}"
+        killer.timeline.note("kubelet", "PreStop hook", about, said, "executePreStopHook")
+
     def _hook_is_done(self) -> bool:
         if self._hook is None:
             return True
-        answer, killer, container = self._hook.answer(), self._killer, self.state.container
+        answer = self._hook.answer()
         if answer is None and self._passed() < self._grace:
             return False
-        if answer is not None and answer.outcome != "success":
-            where = field_path(self._worker.pod, container)
-            killer.reports.event(self._worker.pod, "Warning", "FailedPreStopHook", "PreStopHook failed", where)
         said = "not completed in grace period" if answer is None else answer.outcome
-        about = f"{self._worker.pod.key}/{container.name}"
-        killer.timeline.note("kubelet", "PreStop hook", about, said, "executePreStopHook")
+        self._report(said, failed=answer is not None and answer.outcome != "success")
         self.cancel()
         self._spend()
         return True

@@ -26,6 +26,18 @@ class WorkloadError(KitError, ValueError):
     """An error in a declared workload."""
 
 
+class Child(NamedTuple):
+    """The largest process of a shell script, which the OOM killer ends in place of the shell.
+
+    Attributes:
+        rest: bytes of the container's other processes.
+        job: number of its background job; 0 = the foreground.
+    """
+
+    rest: int
+    job: int = 0
+
+
 class Phase(NamedTuple):
     """The resource use of a process during an interval.
 
@@ -46,6 +58,7 @@ class Phase(NamedTuple):
         dirty: bytes of page cache that are not yet written to the disk, during the whole phase.
         mapped: bytes of `shm` files that are written through a mapping: a full tmpfs causes SIGBUS.
         tmpfs: bytes of files in each tmpfs, by volume name, "" = /dev/shm; `shm` belongs to the first one.
+        forked: the child process with most of `memory`; None = process 1 has it.
     """
 
     seconds: float
@@ -66,6 +79,7 @@ class Phase(NamedTuple):
     dirty: int = 0
     mapped: int = 0
     tmpfs: tuple[tuple[str, int], ...] = ()
+    forked: Child | None = None
 
 
 TERMINATED = 128 + 15

@@ -37,11 +37,19 @@ class Allocation:
         stalls: the waiting processes.
         reclaim: the kernel's reclaim.
         end: ends a process; see `Kernel.end`.
+        end_child: ends the child of a process, for the limit of a cgroup; see `Kernel.end_child`.
     """
 
-    def __init__(self, kernel: KernelState, stalls: Stalls, reclaim: Reclaim, end: Callable[..., None]) -> None:
+    def __init__(
+        self,
+        kernel: KernelState,
+        stalls: Stalls,
+        reclaim: Reclaim,
+        end: Callable[..., None],
+        end_child: Callable[[Process, str], None],
+    ) -> None:
         self._kernel, self._ledger, self._stalls, self._reclaim = kernel, kernel.memory, stalls, reclaim
-        self._end = end
+        self._end, self._end_child = end, end_child
 
     def hold_limit(self, path: str, file: str) -> None:
         """Enforce a limit that was set below the usage: reclaim, and for memory.max kill processes.
@@ -73,6 +81,8 @@ class Allocation:
         process.missing = 0
         self._slow_down(process)
         self.make_room(process)
+        if process.wants is not phase:  # its child was killed
+            return
         if process.pid in self._kernel.processes and phase.cache:
             self._fill_cache(process, phase)
         process.read = phase.cache
@@ -271,9 +281,15 @@ class Allocation:
         )
         group = self._group_of(victim, path)
         if group is None:
-            group = [self._kernel.processes[victim.pid]]
-        else:  # the kernel counts the victim's kill itself and again with its group (__oom_kill_process)
-            self._ledger.count(victim.cgroup, "oom_kill")
+            one = self._kernel.processes[victim.pid]
+            self._ledger.count(one.cgroup, "oom_kill")
+            if one.wants.forked is not None:
+                self._end_child(one, path)
+            else:
+                self._end(one, KILLED, killed_at=path)
+            return True
+        # the kernel counts the victim's kill itself and again with its group (__oom_kill_process)
+        self._ledger.count(victim.cgroup, "oom_kill")
         for one in group:
             self._ledger.count(one.cgroup, "oom_kill")
             self._end(one, KILLED, killed_at=path)

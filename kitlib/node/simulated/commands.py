@@ -23,7 +23,7 @@ from kitlib.node.common.workload import (
     declared_workload,
 )
 from kitlib.node.simulated.mounts import mounts_of
-from kitlib.node.simulated.programs import Behaviour, images, note_of
+from kitlib.node.simulated.programs import Behaviour, Kill, images, note_of
 
 if TYPE_CHECKING:  # the shell is imported with the first command
     from kitlib.node.simulated.programs.recorder import Mount
@@ -77,6 +77,7 @@ def behaviour_of(
     container: Container,
     environment: Mapping[str, str] | None = None,
     shown: Mapping[str, str] | None = None,
+    kills: tuple[Kill, ...] = (),
 ) -> Behaviour:
     """Return the behaviour of a container's command, regardless of its annotation; see `workload_of`."""
     words = images.command_line(container)
@@ -95,7 +96,7 @@ def behaviour_of(
             if path.startswith(tuple(places)) or (path in _PROC and _PROC[path].search(text))
         )
     )
-    return behaviour(tuple(words), mounts_of(pod, container), given, pod.name, files, waits=waits)
+    return behaviour(tuple(words), mounts_of(pod, container), given, pod.name, files, kills, waits=waits)
 
 
 def not_found(pod: Pod, container: Container) -> str:
@@ -126,6 +127,7 @@ def behaviour(
     environment: tuple[tuple[str, str], ...] = (),
     host: str = "",
     shown: tuple[tuple[str, str], ...] = (),
+    kills: tuple[Kill, ...] = (),
     *,
     waits: bool = False,
 ) -> Behaviour:
@@ -137,6 +139,7 @@ def behaviour(
         environment: variables that the command refers to.
         host: the pod's name.
         shown: (path, content) of files that the node shows in the container.
+        kills: the kills of its programs.
         waits: whether it is a shell that reads its input.
     """
     if waits:  # an interactive shell
@@ -149,7 +152,7 @@ def behaviour(
     try:
         from kitlib.node.simulated.programs.following import follow
 
-        return follow(words, mounts, dict(environment), host, dict(shown))
+        return follow(words, mounts, dict(environment), host, dict(shown), kills)
     except RecursionError:
         return Behaviour(_unknown(words, "nested too deeply"))
     except (ValueError, ArithmeticError, LookupError, TypeError, AttributeError) as error:

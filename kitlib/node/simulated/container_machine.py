@@ -7,8 +7,9 @@ node: a command that needs some is rejected with a message.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping
-from typing import Protocol
+import signal
+from collections.abc import Callable, Mapping, MutableMapping
+from typing import NamedTuple, Protocol
 
 from kitlib.node.common.workload import FOREVER, IDLE_MEMORY
 from kitlib.node.simulated.shell.machine import Data, Machine, ProgramError, TimeUp
@@ -37,6 +38,25 @@ class View(Protocol):
         ...
 
 
+class ProcessOne(NamedTuple):
+    """Process 1 of a container, as a command in the container sees it.
+
+    Attributes:
+        name: its name in `ps`.
+        tidying: seconds from SIGTERM to its end; infinite = it has no handler.
+        send: accepts a terminating signal and the time since the command's start in seconds.
+    """
+
+    name: str
+    tidying: float
+    send: Callable[[float, int], None]
+
+
+NO_PROCESS = ProcessOne("", FOREVER, lambda seconds, number: None)
+TERMINATING = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
+"""Signals that end process 1 if it has a handler for them; one for SIGTERM is assumed to be for all three."""
+
+
 class ContainerMachine:
     """The machine of commands in a running container. Implements `shell.machine.Machine`.
 
@@ -45,6 +65,7 @@ class ContainerMachine:
         made: files of the container's own command; None = the file does not exist.
         written: files that commands in it have written; this machine adds its own.
         deadline: the maximum duration of the command in seconds.
+        process: process 1 of the container.
 
     Attributes:
         out, err: the output so far.
@@ -56,8 +77,10 @@ class ContainerMachine:
         made: Mapping[str, Data | None],
         written: MutableMapping[str, Data | None],
         deadline: float = FOREVER,
+        process: ProcessOne = NO_PROCESS,
     ) -> None:
         self._view, self._made, self._written = view, made, written
+        self.parents, self.pid, self._process, self._ends_at = 0, 7, process, FOREVER
         self.now, self.deadline = 0.0, deadline
         self.out, self.err = Data(), Data()
         self._rounds = 0
@@ -65,6 +88,19 @@ class ContainerMachine:
     def begin(self) -> None:
         """Reset the output before a new command."""
         self.out, self.err, self._rounds = Data(), Data(), 0
+
+    def running(self) -> str:
+        """Return the name of process 1; a signalled one runs until its handler has returned."""
+        return self._process.name if self.now <= self._ends_at else ""
+
+    def signal(self, number: int) -> None:
+        """Send a terminating signal to process 1; it ignores SIGKILL from inside, and handlers of others do not end it.
+
+        Source: pid_namespaces(7).
+        """
+        if number in TERMINATING and self._ends_at == FOREVER:
+            self._ends_at = self.now + self._process.tidying
+            self._process.send(self.now, number)
 
     def enter(self, program: str) -> None:
         """Do nothing: no state depends on the program's name."""

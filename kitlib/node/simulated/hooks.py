@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, MutableMapping
 from kitlib.api.container import LifecycleHandler
 from kitlib.api.core import Container, Pod
 from kitlib.kubelet.prober.worker import Answer
+from kitlib.node.simulated.container_machine import ProcessOne
 from kitlib.node.simulated.probes import Ran, run_in_container
 from kitlib.node.simulated.shell.machine import Data
 
@@ -48,6 +49,7 @@ def begin(
     written: MutableMapping[str, Data | None],
     mounted: Mapping[str, str],
     clock: Callable[[], float],
+    process: ProcessOne,
 ) -> SimulatedHook:
     """Start a hook.
 
@@ -60,9 +62,10 @@ def begin(
         written: files that earlier commands have written there; those of this one are added.
         mounted: text of files in volumes and of /proc, by path.
         clock: seconds on the node's clock.
+        process: process 1 of the container, which gets the signals that the command sends at their times.
     """
     ran = Ran(Answer("success"))
     if handler.exec is not None and handler.exec.command:
         command = list(handler.exec.command)
-        ran = run_in_container(pod, container, command, seconds, environment, written, mounted, LONGEST)
+        ran = run_in_container(pod, container, command, seconds, environment, written, mounted, LONGEST, process)
     return SimulatedHook(ran, clock)

@@ -14,13 +14,13 @@ import errno
 import heapq
 import itertools
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import itemgetter
 
 from kitlib.kubelet.cm.cgroup_tree import Version
 from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.node.common.errors import CgroupError
-from kitlib.node.common.workload import FOREVER, Phase, Workload
+from kitlib.node.common.workload import FOREVER, TERMINATED, Child, Phase, Workload
 from kitlib.node.simulated import oom
 from kitlib.node.simulated.allocation import Allocation
 from kitlib.node.simulated.cgroup_files import CONTROLLERS
@@ -39,7 +39,7 @@ CHANGES_KEPT = 20_000
 """Maximum number of recorded writes of cgroup files."""
 SHM_SIZE = 64 * 2**20
 """Bytes of a pod's /dev/shm. Source: containerd WithDefaultSandboxShm (size=65536k)."""
-_END = -1  # the phase number in the queue for a terminating process's end
+_END, _GOES_ON = -1, -2  # phase numbers in the queue: a terminating process's end, a shell's next step after a kill
 
 
 class Kernel(KernelState):
@@ -52,6 +52,8 @@ class Kernel(KernelState):
 
     Attributes:
         changes: (time, cgroup, file) of each write; the file "" = the cgroup was created or removed.
+        after_kill: returns the further behaviour of a process after the kill of its child (see `Phase.forked`), which
+            was so many seconds after its start; None = the process ends too, as if it was killed.
     """
 
     def __init__(self, machine: MachineInfo, version: Version, available: Sequence[str] = CONTROLLERS) -> None:
@@ -66,7 +68,9 @@ class Kernel(KernelState):
         self._due: list[tuple[float, int, int]] = []
         self._stalls = Stalls(self)
         self.reclaim = Reclaim(self.memory, self.cgroups, self._holders, self._pages_swapped)
-        self._allocation = Allocation(self, self._stalls, self.reclaim, self.end)
+        self.after_kill: Callable[[Process, Child, float], Workload | None] = lambda process, child, seconds: None
+        self._children: dict[int, tuple[Child, float, str]] = {}
+        self._allocation = Allocation(self, self._stalls, self.reclaim, self.end, self.end_child)
         self.tmpfs = Tmpfs(
             self.memory,
             self.reclaim.reclaim,
@@ -128,6 +132,19 @@ class Kernel(KernelState):
         if process is not None:
             self.end(process, code)
 
+    def signal(self, process: Process, number: int, after: float = 0.0) -> None:
+        """Send a terminating signal to process 1 of a container after so many seconds.
+
+        Only SIGKILL from outside ends a process without a handler. Source: pid_namespaces(7).
+        """
+        seconds, code = process.workload.tidying, process.workload.tidy_code
+        if number == SIGKILL or (not seconds and code == TERMINATED):
+            seconds, code = 0.0, 128 + number
+        if not after + seconds:
+            self.kill(process.pid, code)
+        elif seconds != FOREVER:
+            self.end_in(process.pid, after + seconds, code)
+
     def end_in(self, pid: int, seconds: float, code: int) -> None:
         """End a process after a maximum of `seconds`, if it exists; until then it follows its workload."""
         process = self.processes.get(pid)
@@ -168,6 +185,33 @@ class Kernel(KernelState):
         self._stalls.moved(process.pid)
         self._exits.append(ProcessExit(self.now, process, code, bool(killed_at), killed_at))
         self.kill(process.child)
+        self._children.pop(process.pid, None)
+
+    def end_child(self, process: Process, killed_at: str) -> None:
+        """End the child of a shell, for the limit of the cgroup `killed_at`; the shell goes on a moment later."""
+        child = process.wants.forked
+        assert child is not None
+        self._exits.append(ProcessExit(self.now, process, 128 + SIGKILL, True, killed_at, child=True))
+        self._children[process.pid] = child, self.now - process.started, killed_at
+        # The files that the shell's programs have written, and their page cache, remain.
+        left = process.wants._replace(seconds=FOREVER, cpus=0.0, memory=child.rest, pids=1, forked=None)
+        process.workload, process.phase = Workload((left,)), 0
+        process.phase_ends, process.missing = FOREVER, 0
+        self.memory.hold(process, min(child.rest, process.memory), process.cache, 0)
+        self._fork(process, 1)
+        process.run_at(0.0)
+        self.demand(process)
+        self._stalls.note(process)
+        heapq.heappush(self._due, (self.now + oom.KILLING, process.pid, _GOES_ON))
+
+    def _go_on(self, process: Process) -> None:
+        child, seconds, where = self._children.pop(process.pid)
+        workload = self.after_kill(process, child, seconds)
+        if workload is None:
+            self.end(process, 128 + SIGKILL, killed_at=where)
+            return
+        process.workload = workload
+        self._enter(process, 0)
 
     def _moved(self, pid: int, path: str) -> None:
         """Follow a process's move into another cgroup.
@@ -245,8 +289,10 @@ class Kernel(KernelState):
             if phase == _END:
                 if process.ends_at <= self.now:  # else a later call of `end_in` has postponed it
                     self.end(process, process.ends_with)
+            elif phase == _GOES_ON:
+                self._go_on(process)
             # An entry of a phase that the process has already left is stale.
-            elif process.phase == phase:
+            elif process.phase == phase and process.phase_ends <= self.now:
                 found.append(process)
         return found
 
@@ -266,6 +312,8 @@ class Kernel(KernelState):
             heapq.heappush(self._due, (process.phase_ends, process.pid, number))
         self._fork(process, phase.pids)
         self._allocation.charge(process, phase)
+        if process.wants is not phase:  # its child was killed
+            return
         if process.pid in self.processes:
             self.demand(process)
             if not phase.cpus or process.missing:

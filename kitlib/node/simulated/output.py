@@ -23,7 +23,7 @@ def log_of(run: Run, now: float, epoch: float) -> Log:
         now: seconds on the node's clock.
         epoch: start of the node's clock in seconds since the Unix epoch.
     """
-    behaviour = behaviour_of(run.pod, run.container, run.environment, run.shown)
+    behaviour = behaviour_of(run.pod, run.container, run.environment, run.shown, run.kills)
     at = run.began
     log = Log(lambda: epoch + at)
     for seconds, text in written(behaviour, (now if run.ended is None else run.ended) - run.began):

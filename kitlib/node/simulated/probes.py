@@ -21,7 +21,7 @@ from kitlib.api.core import Container, Pod
 from kitlib.kubelet.prober.worker import Answer, ProbeType, probes_of
 from kitlib.node.common.probes import declared_answer, timed_out
 from kitlib.node.simulated.commands import behaviour_of
-from kitlib.node.simulated.container_machine import ContainerMachine
+from kitlib.node.simulated.container_machine import NO_PROCESS, ContainerMachine, ProcessOne
 from kitlib.node.simulated.programs import catalogue
 from kitlib.node.simulated.programs.images import command_line
 from kitlib.node.simulated.programs.waiting import http_status
@@ -75,6 +75,7 @@ def answer(
     environment: Mapping[str, str] | None = None,
     written: MutableMapping[str, Data | None] | None = None,
     mounted: Mapping[str, str] | None = None,
+    process: ProcessOne = NO_PROCESS,
 ) -> Answer:
     """Return a probe's result.
 
@@ -86,6 +87,7 @@ def answer(
         environment: the container's environment variables.
         written: files that `kubectl exec` has written there.
         mounted: text of files in volumes and of /proc, by path.
+        process: process 1 of the container.
     """
     declared = declared_answer(pod, container, kind, seconds)
     if declared is not None:
@@ -98,7 +100,7 @@ def answer(
     if not command or sum(map(len, command)) > _LONGEST:
         return Answer("success")
     ran = run_in_container(
-        pod, container, command, seconds, environment, written, mounted, float(probe.timeout_seconds or 1)
+        pod, container, command, seconds, environment, written, mounted, float(probe.timeout_seconds or 1), process
     )
     return timed_out(pod, container, probe) if ran.endless else ran.answer
 
@@ -126,6 +128,7 @@ def run_in_container(
     written: MutableMapping[str, Data | None] | None,
     mounted: Mapping[str, str] | None,
     longest: float,
+    process: ProcessOne,
 ) -> Ran:
     """Run a command in the shell of simulated containers, on the current files of a container.
 
@@ -138,10 +141,11 @@ def run_in_container(
         written: files that earlier commands have written there; those of this one are added.
         mounted: text of files in volumes and of /proc, by path.
         longest: maximum duration in seconds.
+        process: process 1 of the container.
     """
     behaviour = behaviour_of(pod, container, environment, mounted)
     view = _Assumed(container, not behaviour.workload.note, mounted or {})
-    machine = ContainerMachine(view, behaviour.files_at(seconds), {} if written is None else written, longest)
+    machine = ContainerMachine(view, behaviour.files_at(seconds), {} if written is None else written, longest, process)
     shell = Shell(machine, catalogue.find, lambda words, there: Result(), environment or {})
     try:
         result = shell.program(command, machine, Input())

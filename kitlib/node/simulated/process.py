@@ -141,6 +141,7 @@ class ProcessExit:
         code: exit code; 137 if it was killed.
         oom: whether the OOM killer ended it.
         where: path of the cgroup whose limit was reached; "/" = the machine's memory.
+        child: whether only a child of the process has ended.
     """
 
     at: float
@@ -148,3 +149,4 @@ class ProcessExit:
     code: int
     oom: bool = False
     where: str = ""
+    child: bool = False

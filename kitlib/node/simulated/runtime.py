@@ -7,6 +7,7 @@ has ended, as containerd does when a task is deleted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import count
 from signal import SIGKILL
 from typing import TYPE_CHECKING
@@ -21,18 +22,22 @@ from kitlib.kubelet.loop.interfaces import ContainerProblem, Ended, RunningHook,
 from kitlib.kubelet.prober.worker import Answer, ProbeType
 from kitlib.kubelet.util.cpuset import parse_cpus
 from kitlib.node.common.errors import CgroupError
-from kitlib.node.common.workload import FOREVER, Phase, Workload, WorkloadError
+from kitlib.node.common.workload import FOREVER, Child, Phase, Workload, WorkloadError
 from kitlib.node.simulated.commands import behaviour_of, not_found, workload_of
 from kitlib.node.simulated.kernel import Kernel
 from kitlib.node.simulated.mounts import mounts_of
 from kitlib.node.simulated.network import PodNetwork
+from kitlib.node.simulated.oom import KILLING
 from kitlib.node.simulated.process import Process
-from kitlib.node.simulated.programs import Run
+from kitlib.node.simulated.programs import Kill, Run
 
 if TYPE_CHECKING:
     from kitlib.kubelet.pods.volume_files import Files
+    from kitlib.node.simulated.container_machine import ProcessOne
     from kitlib.node.simulated.shell.machine import Data
 
+MAX_KILLS = 200
+"""Maximum number of different kills of a container's programs; the next one ends its shell as well."""
 BYTES_PER_INODE = 16384
 """Bytes of a disk for each inode. Source: mke2fs.conf, inode_ratio."""
 PAUSE = Workload((Phase(FOREVER, memory=256 * 1024),), name="pause")
@@ -80,6 +85,7 @@ class SimulatedRuntime:
         self._files: dict[tuple[str, str], Files] = {}
         self._stopping: dict[str, float] = {}
         self._codes: dict[str, int] = {}
+        kernel.after_kill = self._after_kill
 
     def user(self, pod: Pod, container: Container) -> LinuxContainerUser:
         """Return the user that the manifest names, or root, the default of most images.
@@ -236,7 +242,8 @@ class SimulatedRuntime:
             if gone.where == "/":
                 self._system_ooms.append((gone.process.name, gone.process.pid))
             identity = self._names.get(gone.process.pid)
-            if identity is not None:
+            if identity is not None and not gone.child:
+                oom = gone.oom or self._has_oom_kills(identity)
                 self._leave_behind(identity, gone.process)
                 self._forget(identity)
                 self._remove(identity)
@@ -246,8 +253,33 @@ class SimulatedRuntime:
                     # The kubelet has stopped it and asks for `exit_code`: it is not reported as an exit by itself.
                     self._codes[identity] = gone.code
                     continue
-                found.append(Ended(id=identity, at=gone.at, code=gone.code, oom=gone.oom))
+                found.append(Ended(id=identity, at=gone.at, code=gone.code, oom=oom))
         return found
+
+    def _has_oom_kills(self, identity: str) -> bool:
+        """Return whether the OOM killer has ended a process of a container, which need not have been its last one.
+
+        Source: containerd handleContainerExit; the TaskOOM event sets the reason, whatever the exit code is later.
+        """
+        path = self._paths.get(identity, "")
+        return path in self.kernel.memory.counters and bool(self.kernel.memory.counters[path].oom_kill)
+
+    def _after_kill(self, process: Process, child: Child, seconds: float) -> Workload | None:
+        """Return how a shell goes on whose program was killed `seconds` after the container's start."""
+        from kitlib.node.simulated.programs.following import continued
+
+        run = self.runs[self._names[process.pid]][-1]
+        seen = behaviour_of(run.pod, run.container, run.environment, run.shown, run.kills)
+        if seen.loop is not None and seconds >= sum(seen.loop):
+            begins, length = seen.loop
+            again = begins + (seconds - begins) % length
+            if any(one.job == child.job and abs(one.at - again) < KILLING / 2 for one in run.kills):
+                return continued(seen.workload, again + KILLING)  # an iteration of a loop has this kill already
+        if len(run.kills) >= MAX_KILLS:
+            return None
+        run.kills = (*run.kills, Kill(child.job, seconds))
+        seen = behaviour_of(run.pod, run.container, run.environment, run.shown, run.kills)
+        return continued(seen.workload, seconds + KILLING) or seen.workload._replace(phases=(Phase(0.0),), repeats=None)
 
     def system_ooms(self) -> list[tuple[str, int]]:
         """Return name and id of the processes killed since the last call because the machine ran out of memory."""
@@ -361,7 +393,9 @@ class SimulatedRuntime:
         from kitlib.node.simulated.probes import answer
 
         shown = self._seen.get(identity, {}) | self._files_of(pod, started, env)
-        return answer(pod, started, kind, seconds, env, self._written.setdefault(identity, {}), shown)
+        return answer(
+            pod, started, kind, seconds, env, self._written.setdefault(identity, {}), shown, self._process_one(identity)
+        )
 
     def run_hook(self, identity: str, pod: Pod, container: Container, handler: LifecycleHandler) -> RunningHook:
         """Start a lifecycle hook of a running container."""
@@ -370,15 +404,24 @@ class SimulatedRuntime:
         started, env, now = self._containers.get(identity, container), self.environment(identity), self.kernel.now
         shown = self._seen.get(identity, {}) | self._files_of(pod, started, env)
         written = self._written.setdefault(identity, {})
-        return hooks.begin(
-            pod, started, handler, now - self.runs[identity][-1].began, env, written, shown, lambda: self.kernel.now
-        )
+        since, process = now - self.runs[identity][-1].began, self._process_one(identity)
+        return hooks.begin(pod, started, handler, since, env, written, shown, lambda: self.kernel.now, process)
+
+    def _process_one(self, identity: str) -> ProcessOne:
+        """Return the process of a container as commands in the container see it."""
+        from kitlib.node.simulated.container_machine import NO_PROCESS, ProcessOne
+
+        process = self.kernel.processes.get(self._pids.get(identity, 0))
+        if process is None:
+            return NO_PROCESS
+        send = partial(self.kernel.signal, process)
+        return ProcessOne(process.name, process.workload.tidying, lambda seconds, number: send(number, seconds))
 
     def made_files(self, pod: Pod, container: Container, identity: str, seconds: float) -> Mapping[str, Data | None]:
         """Return the files that a container's command has created `seconds` after its start: content by path."""
         started = self._containers.get(identity, container)
-        seen = self._seen.get(identity)
-        return behaviour_of(pod, started, self.environment(identity), seen).files_at(seconds)
+        seen, kills = self._seen.get(identity), self.runs[identity][-1].kills if identity in self.runs else ()
+        return behaviour_of(pod, started, self.environment(identity), seen, kills).files_at(seconds)
 
     def written_files(self, identity: str) -> dict[str, Data | None]:
         """Return the files that commands in a container have written; callers that run one add to them."""

@@ -178,3 +178,29 @@ def test_the_sidecar_of_a_finished_pod_gets_its_whole_period() -> None:
         assert running(cluster) == {"first"}
         cluster.advance(3)
         assert running(cluster) == set()
+
+
+WAITING = ["sh", "-c", "nginx -s quit; while killall -0 nginx; do sleep 1; done"]
+NGINX = ["nginx", "-g", "daemon off;"]
+SIGNALS = [
+    # the hook, the container, seconds until it has ended, whether the hook counts as failed
+    # kubernetes.io/examples/pods/lifecycle-events.yaml: nginx has gone before the loop looks again
+    (WAITING, NGINX, 0, True),
+    (["nginx", "-s", "quit"], NGINX, 0, False),
+    (["sh", "-c", "sleep 5; kill 1; sleep 20"], NGINX, 5, True),
+    (["sh", "-c", "sleep 5; kill 1"], NGINX, 5, False),
+    (["sh", "-c", "kill -TERM 1; sleep 20"], ["sh", "-c", "trap 'sleep 3; exit 0' TERM; sleep 999 & wait"], 3, True),
+    (["sh", "-c", "kill 1; sleep 4"], ["sleep", "1000"], 30, False),  # no handler
+    (["sh", "-c", "kill -9 1; sleep 4"], NGINX, 4, False),  # not from inside
+]
+
+
+@pytest.mark.parametrize(("hook", "command", "seconds", "failed"), SIGNALS)
+def test_a_hook_sends_signals(hook: list[str], command: list[str], seconds: int, failed: bool) -> None:
+    """A command in a container is killed with it: kubernetes.io/docs/concepts/containers/container-lifecycle-hooks."""
+    with Cluster.simulated(1) as cluster:
+        cluster.apply(pod(command, pre_stop(*hook)))
+        cluster.advance(5)
+        assert seconds_to_end(cluster, lambda: cluster.delete("pod", "p")) == seconds
+        cluster.advance(1)
+        assert (("FailedPreStopHook", "PreStopHook failed") in reasons(cluster)) == failed

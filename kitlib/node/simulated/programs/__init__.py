@@ -18,6 +18,13 @@ if TYPE_CHECKING:  # the shell is imported with the first command
     from kitlib.node.simulated.shell.machine import Data
 
 
+class Kill(NamedTuple):
+    """The kill of a program: the number of its background job (0 = the foreground), and seconds since the start."""
+
+    job: int
+    at: float
+
+
 class Behaviour(NamedTuple):
     """The behaviour of a container.
 
@@ -62,6 +69,7 @@ class Run:
         shown: content of the files that the node showed in it, by path.
         began: start in seconds on the node's clock.
         ended: end in seconds on the node's clock; None = it runs.
+        kills: the kills of programs of its shell so far.
     """
 
     pod: Pod
@@ -70,6 +78,7 @@ class Run:
     shown: Mapping[str, str]
     began: float
     ended: float | None = None
+    kills: tuple[Kill, ...] = ()
 
 
 def note_of(command: Sequence[str], why: str = "") -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kitlib.node.common.workload import FOREVER, Phase, Workload, check_workload
-from kitlib.node.simulated.programs import Behaviour, catalogue, note_of
+from kitlib.node.simulated.programs import Behaviour, Kill, catalogue, note_of
 from kitlib.node.simulated.programs.jobs import together
-from kitlib.node.simulated.programs.recorder import Mount, RecordingMachine
-from kitlib.node.simulated.shell.interpreter import BOMB, Shell
+from kitlib.node.simulated.programs.recorder import ROUNDING, Mount, RecordingMachine
+from kitlib.node.simulated.shell.interpreter import BOMB, SIGKILLED, Shell
 from kitlib.node.simulated.shell.machine import (
     Bombed,
+    ChildKilled,
     Forever,
     Input,
     Machine,
@@ -28,6 +29,7 @@ def follow(
     environment: dict[str, str],
     host: str,
     shown: dict[str, str],
+    kills: tuple[Kill, ...] = (),
 ) -> Behaviour:
     """Return the behaviour of a command line.
 
@@ -37,8 +39,11 @@ def follow(
         environment: variables that the command refers to.
         host: the pod's name.
         shown: content of the files that the node shows in the container, by path.
+        kills: the kills of its programs, by SIGKILL.
     """
-    recorder, notes = RecordingMachine(mounts, {"/etc/hostname": f"{host}\n", **shown}), list[str]()
+    text, notes = {"/etc/hostname": f"{host}\n", **shown}, list[str]()
+    by_number = {number: sorted(at for job, at in kills if job == number) for number, _ in kills}
+    recorder = RecordingMachine(mounts, text, kills=by_number)
 
     def unknown(command: Sequence[str], machine: Machine) -> Result:
         notes.append(note_of(command))
@@ -58,6 +63,8 @@ def follow(
         recorder.phases.append(Phase(FOREVER))
     except (ProgramError, ShellExit) as error:
         code = error.code
+    except ChildKilled:
+        code = SIGKILLED
     except Bombed:
         recorder.jobs.clear()
         recorder.phases.append(Phase(FOREVER, cpus=1.0, pids=BOMB))
@@ -84,6 +91,24 @@ def follow(
     loop = (begins, length) if recorder.repeats is not None else None
     output_loop = None if jobs else recorder.output_loop
     return Behaviour(check_workload(workload), changes, loop, output, output_loop, traps="TERM" in shell.traps)
+
+
+def continued(workload: Workload, seconds: float) -> Workload | None:
+    """Return the rest of a workload after so many seconds; None = it has ended."""
+    at, repeats = 0.0, workload.repeats
+    if repeats is not None:
+        length = sum(phase.seconds for phase in workload.phases[repeats:])
+        begins = sum(phase.seconds for phase in workload.phases[:repeats])
+        if seconds + ROUNDING > begins + length:
+            seconds = begins + (seconds + ROUNDING - begins) % length
+    for number, phase in enumerate(workload.phases):
+        at += phase.seconds
+        if at > seconds + ROUNDING:
+            first, rest = phase._replace(seconds=at - seconds), workload.phases[number + 1 :]
+            if repeats is None or repeats > number:
+                return workload._replace(phases=(first, *rest), repeats=None if repeats is None else repeats - number)
+            return workload._replace(phases=(first, *rest, *workload.phases[repeats:]), repeats=1 + len(rest))
+    return None
 
 
 def _tidying(shell: Shell, mounts: tuple[Mount, ...], environment: dict[str, str]) -> tuple[float, int]:

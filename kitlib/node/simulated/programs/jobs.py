@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kitlib.node.common.workload import FOREVER, Phase
+from kitlib.node.common.workload import FOREVER, Child, Phase
 from kitlib.node.simulated.programs.recorder import RecordingMachine
 
 MAX_ROUNDS = 200
@@ -29,7 +29,7 @@ def together(recorder: RecordingMachine) -> tuple[tuple[Phase, ...], int | None]
     if not changes:
         return tuple(own), None
     marks = sorted(changes)
-    running, found = _Running(), []
+    running, found = _Running([0, *(job.number for job in jobs)]), []
     for mark, following in zip(marks, [*marks[1:], end], strict=True):
         for number, phase in changes[mark]:
             running.change(number, phase)
@@ -58,10 +58,14 @@ def _written_out(phases: list[Phase], repeats: int | None, start: float) -> list
 class _Running:
     """The resources that the phases running at one moment use together.
 
+    Args:
+        numbers: the number of each track's machine.
+
     A change costs as much as one phase does: a loop that forks makes as many tracks as processes, each with marks.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, numbers: list[int]) -> None:
+        self._numbers = numbers
         self._phases: dict[int, Phase] = {}
         self._totals = dict.fromkeys(COUNTED, 0)
         self._busy: dict[int, float] = {}
@@ -92,4 +96,16 @@ class _Running:
             for name, size in files:
                 sizes[name] = sizes.get(name, 0) + size
         cpus = sum(self._busy[track] for track in sorted(self._busy))  # in one order: sums of floats depend on it
-        return Phase(seconds, cpus, **self._totals, tmpfs=tuple(sorted(sizes.items())))
+        return Phase(seconds, cpus, **self._totals, tmpfs=tuple(sorted(sizes.items())), forked=self._forked())
+
+    def _forked(self) -> Child | None:
+        """Return the largest child: the program of a track, or a whole background job that runs none."""
+
+        def size(track: int) -> int:
+            phase = self._phases[track]
+            return phase.memory - (phase.forked.rest if phase.forked is not None else 0)
+
+        largest = max(self._phases, key=size)
+        if not self._numbers[largest] and self._phases[largest].forked is None:
+            return None
+        return Child(self._totals["memory"] - size(largest), self._numbers[largest])

@@ -4,19 +4,23 @@ Time passes only in calls of `spend`. Every interval becomes a phase of the work
 that time: on the container's own layer (`disk`), in volumes on the node's disk (`volume`), in a tmpfs, in the page
 cache. Files that were read twice are active page cache; written ones are inactive until they are read.
 
+A recording can be repeated with kills: a program that SIGKILL ends at a time, so that its shell goes on with exit code
+137. Until then it is the same recording, because a run depends on nothing else.
+
 Sources: mm/swap.c mark_page_accessed; mm/filemap.c (only reads activate since 4.7, bbddabe2e436).
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from kitlib.node.common.workload import FOREVER, IDLE_MEMORY, Phase
-from kitlib.node.simulated.programs.registry import COPY, LARGEST, growing
-from kitlib.node.simulated.shell.machine import Data, Forever, Machine, ProgramError, TimeUp
+from kitlib.node.common.workload import FOREVER, IDLE_MEMORY, Child, Phase
+from kitlib.node.simulated.oom import KILLING
+from kitlib.node.simulated.programs.registry import COPY, LARGEST, SMALL, growing
+from kitlib.node.simulated.shell.machine import ChildKilled, Data, Forever, Machine, NotFollowed, ProgramError, TimeUp
 from kitlib.node.simulated.swap import WRITE
 
 MAX_PHASES = 4000
@@ -29,6 +33,8 @@ SHORT_ROUND = 0.1
 """Seconds: a loop with shorter iterations is recorded by its average usage."""
 DEV_SHM = 64 * 2**20
 """Bytes of /dev/shm without a volume there. Source: containerd WithDefaultSandboxShm, shm size 65536k."""
+ROUNDING = 1e-6
+"""Seconds: a kill this close to the end of a phase belongs to the next one."""
 _SOURCES = {"/dev/zero": FOREVER, "/dev/urandom": FOREVER, "/dev/random": FOREVER, "/dev/full": FOREVER}
 _SINKS = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty")
 
@@ -92,8 +98,10 @@ class RecordingMachine:
         text: contents of `hostname` and other small files, by path.
         start: seconds since the container's start.
         parent: the machine that started the background job.
+        kills: times at which the running program is killed, by number of the machine.
 
     Attributes:
+        number: its number in the order of `fork`; 0 = the container's command.
         phases: the resource usage, phase by phase.
         changes: changes of files, in order.
         repeats: index of the phase that follows the last one; None = the recording ends.
@@ -109,6 +117,7 @@ class RecordingMachine:
         text: dict[str, str] | None = None,
         start: float = 0.0,
         parent: RecordingMachine | None = None,
+        kills: Mapping[int, Sequence[float]] | None = None,
     ) -> None:
         self._mounts, self._text, self._parent = tuple(mounts), text or {}, parent
         self.now, self.deadline, self._start = start, FOREVER, start
@@ -121,6 +130,19 @@ class RecordingMachine:
         self.output_loop: tuple[int, float] | None = None
         self._files: dict[str, File] = {}
         self._held, self._logs, self._barrier = 0.0, 0.0, 0
+        self._all_kills: Mapping[int, Sequence[float]] = kills or {} if parent is None else parent._all_kills
+        self._numbers: itertools.count[int] = itertools.count() if parent is None else parent._numbers
+        self.number, self.parents = next(self._numbers), 0
+        self._kills, self._killed = list(self._all_kills.get(self.number, ())), -1.0
+
+    pid = 1
+
+    def running(self) -> str:
+        """Reject the question: the recorded command's own programs would have to be known by name."""
+        raise NotFollowed("processes by name")
+
+    def signal(self, number: int) -> None:
+        """Do nothing: the command is process 1 itself, which ignores its own signals without a trap."""
 
     def enter(self, program: str) -> None:
         """Note the name of the running program."""
@@ -135,7 +157,10 @@ class RecordingMachine:
 
     def spend(self, seconds: float, *, cpus: float = 0.0, memory: int | None = None, pids: int = 1) -> None:
         """Record a phase."""
-        late = self.now + seconds > self.deadline
+        killed = bool(self._kills) and self._kills[0] < self.now + seconds - ROUNDING
+        if killed:
+            seconds = max(self._kills.pop(0) - self.now, 0.0) + KILLING
+        late = not killed and self.now + seconds > self.deadline
         if late:
             seconds = max(self.deadline - self.now, 0.0)
         if seconds > 0:
@@ -143,6 +168,9 @@ class RecordingMachine:
             own = IDLE_MEMORY if memory is None else memory
             self._record(self._phase(seconds, cpus, own + int(self._held), pids))
             self.now += seconds
+        if killed:
+            self._killed = self.now
+            raise ChildKilled
         if late:
             raise TimeUp
         if seconds == FOREVER:
@@ -172,6 +200,7 @@ class RecordingMachine:
             active += int(file.cached) if file.reads > 1 else 0
             inodes += kind != "remote"
         tmpfs = tuple(sorted((name, size) for name, size in shared.items() if size))
+        shell = SMALL + int(self._held)
         return Phase(
             seconds,
             cpus,
@@ -184,6 +213,8 @@ class RecordingMachine:
             inodes=inodes,
             active=active,
             tmpfs=tmpfs,
+            # of equal processes the older one is killed (`oom.choose`), which is the shell
+            forked=Child(shell, self.number) if self.parents and memory > 2 * shell else None,
         )
 
     def hold(self, size: float) -> None:
@@ -240,6 +271,9 @@ class RecordingMachine:
         """Record an endless loop if an iteration has left the state unchanged."""
         assert isinstance(since, LoopMark)
         now, took = self.mark(), self.now - since.now
+        if self._kills and not changed and now.state == since.state and took:
+            self._skip(since, took)
+            return
         if changed or now.state != since.state:
             if not took:
                 self.spend(0.001, cpus=1.0)
@@ -248,7 +282,7 @@ class RecordingMachine:
         self.output_loop = (since.output, took) if took else None
         if not took:
             self.spend(FOREVER, cpus=1.0)
-        if len(round_) == 1 or took < SHORT_ROUND:
+        if (len(round_) == 1 or took < SHORT_ROUND) and self._killed < since.now:
             cpus = sum(one.cpus * one.seconds for one in round_) / took
             memory = max(one.memory for one in round_)
             last = max(round_, key=lambda one: one.seconds)
@@ -256,6 +290,18 @@ class RecordingMachine:
         else:
             self.repeats = since.phase
         raise Forever
+
+    def _skip(self, since: LoopMark, took: float) -> None:
+        """Record all whole iterations of an unchanging loop before the next kill as one phase, with their output."""
+        rounds = int((self._kills[0] + ROUNDING - self.now) / took)
+        lines = self.output[since.output :]
+        for number in range(1, rounds + 1 if lines else 1):
+            if len(self.output) >= MAX_PHASES:
+                break
+            self.output += [(at + number * took, text) for at, text in lines]
+        if rounds > 0:
+            self._record(self.phases[-1]._replace(seconds=rounds * took))
+            self.now += rounds * took
 
     # Files.
 

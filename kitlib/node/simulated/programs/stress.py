@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from kitlib.api.resource import Quantity
 from kitlib.node.common.workload import IDLE_MEMORY, parse_seconds
 from kitlib.node.simulated.programs.registry import COPY, GO_EXIT, growing, program, size_of
-from kitlib.node.simulated.shell.machine import FOREVER, Call, Data, NotFollowed, ProgramError, Result
+from kitlib.node.simulated.shell.machine import FOREVER, Call, ChildKilled, Data, NotFollowed, ProgramError, Result
 
 _SHORT = {"-c": "cpu", "-l": "cpu-load", "-m": "vm", "-t": "timeout", "-d": "hdd", "-i": "io"}
 DEFAULT_VM, DEFAULT_HDD = "256m", "1g"
@@ -67,7 +67,13 @@ def _load(call: Call, options: Mapping[str, str], *, each: bool) -> Result:
     seconds = parse_seconds(options["timeout"]) if options.get("timeout") else FOREVER
     # the parent, one process a worker, and for memory stress-ng has one more that may be killed in its place
     pids = 1 + int(busy + workers * (1 if each else 2) + disks + io + _number(options.get("fork", "0")) * 2)
-    call.machine.spend(seconds or FOREVER, cpus=cpus, memory=memory, pids=pids)
+    try:
+        call.machine.spend(seconds or FOREVER, cpus=cpus, memory=memory, pids=pids)
+    except ChildKilled:
+        if not each or not workers:
+            raise
+        # stress ends when a worker dies; stress-ng, which starts another one, counts as killed
+        return Result(err=f"{call.name}: FAIL: [1] (415) <-- worker 7 got signal 9\n", code=1)
     return Result()
 
 

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from signal import SIGTERM
 
 from kitlib.node.common.workload import parse_seconds
 from kitlib.node.simulated.programs.registry import GO_EXIT, SMALL, done, options, program
-from kitlib.node.simulated.shell.machine import FOREVER, Call, Forever, Input, ProgramError, Result, TimeUp
+from kitlib.node.simulated.shell.machine import (
+    FOREVER,
+    Call,
+    ChildKilled,
+    Forever,
+    Input,
+    ProgramError,
+    Result,
+    TimeUp,
+    signal_number,
+    take_signal,
+)
 
 TIMED_OUT = 124
 """Exit code of `timeout`. Source: GNU coreutils."""
@@ -52,7 +64,7 @@ def xargs(call: Call) -> Result:
         return [call.run(words, call.machine, Input()) for words in runs][-1] if runs else done()
     for words in runs:
         machine = call.machine.fork()
-        with contextlib.suppress(Forever):
+        with contextlib.suppress(Forever, ChildKilled):
             call.run(words, machine, Input())
     call.machine.wait()
     return done()
@@ -95,6 +107,43 @@ def pause(call: Call) -> Result:
     return Result()
 
 
+CONTROLS: dict[str, tuple[str, tuple[str, ...]]] = {"nginx": ("-s", ("quit", "stop"))}
+CONTROLS |= dict.fromkeys(("httpd", "apachectl", "apache2ctl"), ("-k", ("stop", "graceful-stop")))
+"""The option with which a server's program controls the running server, and its values that end the server."""
+
+
+@program("kill")
+def kill(call: Call) -> Result:
+    """Send a signal to process 1; the other processes of a container are not known by number."""
+    number, rest = take_signal(call.args)
+    unknown = "".join(f"kill: can't kill pid {word}: No such process\n" for word in rest if word != "1")
+    if "1" in rest and call.machine.running():
+        call.machine.signal(number)
+    return Result(err=unknown, code=int(bool(unknown)))
+
+
+@program("killall", "pkill", "pidof", "pgrep")
+def by_name(call: Call) -> Result:
+    """Send a signal to process 1 by its name, or ask for it; children of process 1 are not known by name."""
+    number, name, words = int(SIGTERM), "", list(call.args)
+    while words:
+        word = words.pop(0)
+        if word in ("-s", "--signal") and words:
+            number = signal_number(words.pop(0))
+        elif word[:1] == "-" and (word[1:].isdigit() or word[1:].isupper()):
+            number = signal_number(word[1:])
+        elif word[:1] != "-":
+            name = word
+    running = call.machine.running()
+    found = name in running if call.name.startswith("p") and call.name != "pidof" else name == running
+    if not name or not running or not found:
+        return Result(err=f"{name}: no process found\n" if call.name == "killall" else "", code=1)
+    if call.name in ("pidof", "pgrep"):
+        return done("1\n")
+    call.machine.signal(number)
+    return done()
+
+
 @program(
     *("nginx", "httpd", "httpd-foreground", "apache2-foreground", "apachectl", "redis-server", "memcached", "mongod"),
     *("postgres", "mysqld", "mariadbd", "etcd", "haproxy", "envoy", "caddy", "traefik", "coredns", "rabbitmq-server"),
@@ -104,7 +153,14 @@ def pause(call: Call) -> Result:
     on_sigterm=0,
 )
 def server(call: Call) -> Result:
-    """Wait as a server without requests."""
+    """Wait as a server without requests, or send a signal to the running one (`nginx -s quit`, `httpd -k stop`)."""
+    option, stops = CONTROLS.get(call.name, ("", ()))
+    if option in call.args:
+        if call.args[-1] in stops:
+            call.machine.signal(SIGTERM)
+        return done()
+    if call.name == "nginx" and {"-t", "-T", "-v", "-V"} & {*call.args}:
+        return done()
     call.machine.spend(FOREVER)
     return Result()
 

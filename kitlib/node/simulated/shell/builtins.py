@@ -6,7 +6,6 @@ Source: POSIX.1-2017, XCU 2.14 Special Built-In Utilities.
 from __future__ import annotations
 
 import re
-import signal
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -248,20 +247,24 @@ def _nothing(shell: ShellState, words: Sequence[str], streams: Streams) -> Resul
     return Result()
 
 
-def _kill(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
-    """End background jobs, by process id or as %1; process 1 ignores signals from inside without a handler.
+def kill(shell: ShellState, number: int, targets: Sequence[str]) -> Result:
+    """Send a signal to background jobs, by process id or as %1, or to process 1 from another process.
+
+    Process 1 ignores signals from inside without a handler.
 
     Source: kernel/signal.c sig_task_ignored (SIGNAL_UNKILLABLE), also for SIGKILL.
     """
-    rest, number = list(words), int(signal.SIGTERM)
-    if rest and rest[0].startswith("-"):
-        name = rest.pop(0)[1:]
-        name = rest.pop(0) if name in ("s", "n") and rest else name
-        number = int(name) if name.isdigit() else int(getattr(signal, f"SIG{name.removeprefix('SIG')}", number))
-    for job in [job for word in rest if (job := _job(shell, word)) is not None]:
-        if number and shell.jobs[job].end(shell.machine.now):  # signal 0 only asks for the process
-            shell.codes[job] = 128 + number
-    return Result()
+    unknown = ""
+    for word in targets:
+        job = _job(shell, word)
+        if job is not None:
+            if number and shell.jobs[job].end(shell.machine.now):  # signal 0 only asks for the process
+                shell.codes[job] = 128 + number
+        elif word == "1":
+            shell.machine.signal(number)
+        elif word.isdigit():
+            unknown += f"kill: ({word}) - No such process\n"
+    return Result(err=unknown, code=int(bool(unknown)))
 
 
 def _read(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
@@ -313,7 +316,6 @@ BUILTINS: dict[str, _Builtin] = {
     "continue": _jump("continue"),
     "exit": _exit,
     "export": _export,
-    "kill": _kill,
     "local": _export,
     "read": _read,
     "return": _jump("return"),

@@ -9,15 +9,26 @@ Source: POSIX.1-2017, XCU 2.9 Shell Commands, 2.11 Signals, 2.14 Special Built-I
 from __future__ import annotations
 
 import fnmatch
+import signal
 from collections.abc import Callable, Mapping, Sequence
 
-from kitlib.node.simulated.shell.builtins import BUILTINS, SPECIAL, Jump, ShellState, Streams, Write, take_options
+from kitlib.node.simulated.shell.builtins import (
+    BUILTINS,
+    SPECIAL,
+    Jump,
+    ShellState,
+    Streams,
+    Write,
+    kill,
+    take_options,
+)
 from kitlib.node.simulated.shell.expansion import Expansion, shown
 from kitlib.node.simulated.shell.machine import (
     FOREVER,
     KEPT_TEXT,
     Bombed,
     Call,
+    ChildKilled,
     Data,
     FatalError,
     Forever,
@@ -28,6 +39,7 @@ from kitlib.node.simulated.shell.machine import (
     ProgramError,
     Result,
     ShellExit,
+    take_signal,
 )
 from kitlib.node.simulated.shell.parser import parse
 from kitlib.node.simulated.shell.tree import (
@@ -48,8 +60,12 @@ from kitlib.node.simulated.shell.tree import (
 SHELLS = ("sh", "bash", "ash", "dash", "zsh", "ksh")
 MAX_STEPS = 20_000
 """Number of commands of a script after which it counts as endless."""
+_IGNORED = (signal.SIGCHLD, signal.SIGCONT, signal.SIGURG, signal.SIGWINCH)
+"""Signals without a default action. Source: signal(7)."""
 _DEEPEST = 30
 """Maximum depth of function calls; a fork bomb exceeds it."""
+SIGKILLED = 128 + 9
+"""Exit code of a command that SIGKILL has ended. Source: POSIX.1-2017, XCU 2.8.2; dash and bash add 128."""
 BOMB = 32768
 """The number of processes that a fork bomb tries to start: the kernel's default pid_max. Handlers of Bombed use it."""
 
@@ -148,7 +164,7 @@ class Shell(ShellState):
             return None
         return {
             "?": str(self.code),
-            "$": "1",
+            "$": str(self.machine.pid),
             "!": str(1 + len(self.jobs)),  # the last job's process id
             "#": str(len(self.arguments)),
             "@": " ".join(self.arguments),
@@ -192,8 +208,15 @@ class Shell(ShellState):
 
     def contained(self, work: Callable[[], None], streams: Streams) -> int:
         """Run a part of a script in this subshell, which `exit`, errors and jumps end, and return its exit code."""
+        machine = self.machine
+        machine.parents += self._inner
         try:
             work()
+        except ChildKilled:
+            if not self._inner:
+                raise
+            self.code = SIGKILLED
+            return self.code  # a killed shell runs no trap
         except ShellExit as end:
             self.code = end.code
         except FatalError as error:
@@ -201,6 +224,8 @@ class Shell(ShellState):
             self.code = 2 if self.kind != "bash" else 1 if self._inner else 127
         except Jump:
             pass  # `return` has set the code; the loop around the subshell is in another process
+        finally:
+            machine.parents -= self._inner
         self._run_exit_trap(streams)
         return self.code
 
@@ -499,6 +524,22 @@ class Shell(ShellState):
             value = self._expansion.arithmetic(word)
         return Result(code=int(not value))
 
+    def _kill(self, words: Sequence[str], streams: Streams) -> Result:
+        number, targets = take_signal(words)
+        own = str(self.machine.pid)
+        result = kill(self, number, [word for word in targets if word != own])
+        if own in targets:
+            self._signal_self(number, streams)
+        return result
+
+    def _signal_self(self, number: int, streams: Streams) -> None:
+        """Run the trap for a signal, or end the shell, unless it is process 1."""
+        name = signal.Signals(number).name.removeprefix("SIG") if number in set(signal.Signals) else ""
+        if name in self.traps and number != signal.SIGKILL:
+            self.script(parse(self.traps[name]), streams)
+        elif number and self.machine.pid != 1 and number not in _IGNORED:
+            raise ShellExit(128 + number)
+
     def _call(self, function: Compound, arguments: Sequence[str], streams: Streams) -> Result:
         self._depth += 1
         if self._depth > _DEEPEST:
@@ -526,6 +567,19 @@ class Shell(ShellState):
         name = words[0].rpartition("/")[2]
         if name == "busybox" and len(words) > 1:
             return self.program(words[1:], machine, stdin, streams)
+        if self.replaced:
+            return self._started(name, words, machine, stdin, streams)
+        machine.parents += 1
+        try:
+            return self._started(name, words, machine, stdin, streams)
+        except ChildKilled:
+            return Result(err="Killed\n", code=SIGKILLED)
+        finally:
+            machine.parents -= 1
+
+    def _started(
+        self, name: str, words: Sequence[str], machine: Machine, stdin: Input, streams: Streams | None
+    ) -> Result:
         environment = {key: shown(value) for key, value in self.variables.items()}
         if name in SHELLS:
             return self._shell(
@@ -581,6 +635,7 @@ _RUNNING: Mapping[str, Callable[[Shell, Sequence[str], Streams], Result]] = {
     "command": Shell._command_builtin,
     "eval": Shell._eval,
     "exec": Shell._exec,
+    "kill": Shell._kill,
     "let": Shell._let,
 }
 """The builtins that run other commands, or compute."""

@@ -7,6 +7,7 @@ There are two machines: one records the behaviour of a container's command (`pro
 from __future__ import annotations
 
 import math
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
@@ -106,6 +107,10 @@ class NotFollowed(Exception):
     """
 
 
+class ChildKilled(Exception):
+    """SIGKILL ends the running program; the shell that waits for it goes on."""
+
+
 class Forever(Exception):
     """The program runs until it is killed."""
 
@@ -134,12 +139,16 @@ class Machine(Protocol):
     """The machine below a shell.
 
     Attributes:
+        pid: process id of the first shell on it: 1 for a container's own command.
         now: seconds since the container's start.
         deadline: time at which TimeUp is raised, on the same clock; infinite = never.
+        parents: number of the processes that wait for the running one and would outlive it.
     """
 
+    pid: int
     now: float
     deadline: float
+    parents: int
 
     def enter(self, program: str) -> None:
         """Note that a program with this name starts."""
@@ -191,6 +200,7 @@ class Machine(Protocol):
         Raises:
             Forever: the time is infinite.
             TimeUp: the deadline is reached.
+            ChildKilled: the program is killed.
         """
         ...
 
@@ -212,6 +222,18 @@ class Machine(Protocol):
 
     def wait(self, job: Machine | None = None) -> None:
         """Let time pass until a background job has ended, or all of them."""
+        ...
+
+    def running(self) -> str:
+        """Return the name of process 1 of the container, as another process sees it; "" = it has ended.
+
+        Raises:
+            NotFollowed: the processes are those of the command that is recorded.
+        """
+        ...
+
+    def signal(self, number: int) -> None:
+        """Send a signal to process 1 of the container, from another process."""
         ...
 
     def mark(self) -> object:
@@ -254,6 +276,22 @@ class Call(NamedTuple):
     def stdin(self) -> Data:
         """The content of the standard input; the program that asks for it reads all of it."""
         return self.input.rest()
+
+
+def signal_number(text: str) -> int:
+    """Return the number of a signal: `TERM`, `SIGTERM` or `15`; an unknown name counts as TERM."""
+    if text.isdigit():
+        return int(text[:4])
+    return int(getattr(signal, f"SIG{text.upper().removeprefix('SIG')}", signal.SIGTERM))
+
+
+def take_signal(words: Sequence[str]) -> tuple[int, list[str]]:
+    """Return the signal of `kill`, TERM unless an option names another one, and the other words."""
+    rest, name = list(words), "TERM"
+    if rest and rest[0].startswith("-"):
+        name = rest.pop(0)[1:]
+        name = rest.pop(0) if name in ("s", "n") and rest else name
+    return signal_number(name), rest
 
 
 Program = Callable[[Call], Result]
