@@ -34,6 +34,6 @@ class SimulatedCluster(LocalControlPlane[KernelNode]):
         if not self._simulation.kubelets:
             from kitlib.cluster.nodes.hollow import HollowNode
 
-            return HollowNode(one, number)
+            return HollowNode(one, self.release, number)
         version = one.cgroup_version or self._simulation.cgroup_version
         return SimulatedNode(one, self.release, version, self.record_action, number)

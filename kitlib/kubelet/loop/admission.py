@@ -13,23 +13,28 @@ from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING
 
 from kitlib.api.core import Node, Pod
-from kitlib.api.node_declared_features import discover, missing, required_to_schedule
-from kitlib.api.podresources import containers_of, pod_requests
+from kitlib.api.podresources import containers_of
 from kitlib.kubelet.cm.node_allocatable import node_status
 from kitlib.kubelet.cm.resource_managers import ResourceManagers
 from kitlib.kubelet.cm.topologymanager.manager import AdmissionProblem
 from kitlib.kubelet.loop.eviction import EvictionManager
 from kitlib.kubelet.loop.interfaces import Dependencies
 from kitlib.kubelet.loop.pod_worker import PodWorker
-from kitlib.kubelet.loop.predicate import PodRefusal, check_platform, general_filter, node_of
+from kitlib.kubelet.loop.predicate import (
+    PodRefusal,
+    Room,
+    asked_of,
+    check_features,
+    check_platform,
+    check_room,
+    check_sysctls,
+    node_of,
+)
 from kitlib.kubelet.pods.objects import Objects
-from kitlib.kubelet.qos.qos_class import is_critical_pod, is_static_pod, pod_level_managed
+from kitlib.kubelet.qos.qos_class import is_static_pod, pod_level_managed
 
 if TYPE_CHECKING:
     from kitlib.kubelet.loop.node_shutdown import NodeShutdown
-
-_ORDER = ("pods", "cpu", "memory", "ephemeral-storage")
-"""The order of the checks of resources; all others follow. Source: noderesources.Fits."""
 
 
 class Admission:
@@ -74,13 +79,10 @@ class Admission:
         pressure = self._eviction.admit(pod)
         if pressure:
             return PodRefusal("Evicted", pressure)
-        context = pod.spec.security_context
-        if context is not None and context.sysctls:
-            from kitlib.kubelet.loop.sysctls import FORBIDDEN, forbidden_sysctl  # loaded with the first sysctl
-
-            sysctl = forbidden_sysctl(pod, self._config.settings.allowed_unsafe_sysctls, self._config.gates)
-            if sysctl:
-                return PodRefusal(FORBIDDEN, sysctl)
+        gates = self._config.gates
+        refused = check_sysctls(pod, self._config.settings.allowed_unsafe_sysctls, gates)
+        if refused is not None:
+            return refused
         try:
             self._managers.admit(pod)
         except AdmissionProblem as problem:
@@ -89,17 +91,12 @@ class Admission:
         self._note_hints(pod, refused=False)
         self._note_cpus(worker)
         node = node_of(self._config.name, self._objects.node(self._config.name))
-        refused = check_platform(pod, node, self._config.gates)
+        refused = check_platform(pod, node, gates)
         if refused is not None:
             return refused
-        requests = pod_requests(pod, release=self._config.gates)
-        worker.asked = {"pods": 1000, **{name: amount.milli_value() for name, amount in requests.items()}}
+        worker.asked = asked_of(pod, gates)
         refused = self._make_room(worker, workers, node, preempt)
-        if refused is None and not self._config.machine.apparmor:
-            from kitlib.kubelet.loop.apparmor import refuse_profiles  # loaded on machines without it
-
-            refused = refuse_profiles(pod)
-        refused = refused or self._lacks_features(worker)
+        refused = refused or check_features(pod, self._config.machine.apparmor, gates)
         if refused is None and self.shutdown is not None:
             refused = self.shutdown.refusal()
         if refused is not None:
@@ -108,18 +105,6 @@ class Admission:
         worker.holds_resources = True
         self._timeline.note("kubelet", "admitting pod", pod.key, "", "HandlePodAdditions")
         return None
-
-    def _lacks_features(self, worker: PodWorker) -> PodRefusal | None:
-        """Return the rejection of a pod that needs a feature which the node does not have.
-
-        Source: lifecycle declaredFeaturesAdmitHandler.Admit.
-        """
-        gates = self._config.gates
-        lacking = missing(required_to_schedule(worker.pod.spec, gates), discover(gates), gates)
-        if not lacking:
-            return None
-        text = f"Pod requires node features that are not available: {', '.join(lacking)}"
-        return PodRefusal("PodFeatureUnsupported", text)
 
     def count(self, worker: PodWorker, sign: int) -> None:
         """Add a pod's requests to `asked` at its admission (1), or subtract them at its end (-1), each once."""
@@ -151,49 +136,16 @@ class Admission:
     def _make_room(
         self, worker: PodWorker, workers: Collection[PodWorker], node: Node, preempt: Callable[[PodWorker], None]
     ) -> PodRefusal | None:
-        """Return the rejection of a pod that does not fit; for a critical pod that lacks only resources preempt others.
-
-        Source: lifecycle generalFilter, predicateAdmitHandler.Admit; preemption HandleAdmissionFailure.
-        """
-        missing, refused = self._missing(worker)
-        others = [one.pod for one in workers if one.counted]
-        other = next(general_filter(worker.pod, node, others, self._config.gates), None)
-        if not is_critical_pod(worker.pod):
-            return refused or other
-        if other is not None or refused is None:
-            return other
-        from kitlib.kubelet.loop.preemption import PreemptionError, get_pods_to_preempt  # for a critical pod
-
-        running = {one.pod.metadata.uid: one for one in workers if one.counted}
-        try:
-            pods = [one.pod for one in running.values()]
-            found = get_pods_to_preempt(worker.pod, pods, missing, self._config.gates)
-        except PreemptionError as error:
-            text = f"preemption: error finding a set of pods to preempt: {error}"
-            text = f"Unexpected error while attempting to recover from admission failure: {text}"
-            return PodRefusal("UnexpectedAdmissionError", text)
-        worker.victims = [running[pod.metadata.uid] for pod in found]
-        for victim in worker.victims:
-            preempt(victim)
-        return None
-
-    def _missing(self, worker: PodWorker) -> tuple[dict[str, int], PodRefusal | None]:
-        """Return the missing resources (milli-CPU, bytes, pieces) and the rejection for the first of them.
-
-        Source: lifecycle removeMissingExtendedResources.
-        """
-        missing: dict[str, int] = {}
-        refused: PodRefusal | None = None
-        for name in sorted(worker.asked, key=lambda n: (_ORDER.index(n) if n in _ORDER else len(_ORDER), n)):
-            wanted, most, used = worker.asked[name], self.allocatable.get(name, 0), self.asked.get(name, 0)
-            # Extended resources that the node does not have may be cluster-level resources, which nodes do not know.
-            if not wanted or used + wanted <= most or ("/" in name and name not in self.allocatable):
-                continue
-            scale = 1 if name == "cpu" else 1000
-            missing[name] = (wanted - (most - used)) // scale
-            figures = f"requested: {wanted // scale}, used: {used // scale}, capacity: {most // scale}"
-            refused = refused or PodRefusal(f"OutOf{name}", f"Node didn't have enough resource: {name}, {figures}")
-        return missing, refused
+        """Return the rejection of a pod that does not fit; preempt others for a critical one that lacks resources."""
+        counted = {one.pod.metadata.uid: one for one in workers if one.counted}
+        others = [one.pod for one in counted.values()]
+        room = Room(self.allocatable, self.asked)
+        refused, victims = check_room(worker.pod, worker.asked, room, node, others, self._config.gates)
+        if victims:
+            worker.victims = [counted[pod.metadata.uid] for pod in victims]
+            for victim in worker.victims:
+                preempt(victim)
+        return refused
 
 
 class WaitingStaticPods:

@@ -28,6 +28,7 @@ from kitlib.kubelet.loop.restart_policy import (
     restarts_all_containers,
 )
 from kitlib.kubelet.loop.status import (
+    BY_KUBELET,
     DISRUPTION_TARGET,
     OWNED,
     RESTARTING,
@@ -422,8 +423,8 @@ class PodWorker:
         made = [c for c in self.standing.conditions if c.type not in mine]  # of other components: mergePodStatus
         own: list[Condition] = []
         if self.ending is not None and ended:
-            reason = "TerminationByKubelet"
-            own.append(Condition(type=DISRUPTION_TARGET, status="True", reason=reason, message=self.ending.disruption))
+            said = self.ending.disruption
+            own.append(Condition(type=DISRUPTION_TARGET, status="True", reason=BY_KUBELET, message=said))
         own += conditions(
             self.pod,
             found.phase,

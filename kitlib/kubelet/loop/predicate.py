@@ -9,16 +9,20 @@ Source: kubelet lifecycle predicateAdmitHandler.Admit, generalFilter; scheduler 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kitlib.api.core import Node, Pod
 from kitlib.api.meta import ObjectMeta
+from kitlib.api.node_declared_features import discover, missing, required_to_schedule
+from kitlib.api.podresources import pod_requests
 from kitlib.api.release import Release
 from kitlib.api.selectors import matches_required_node_affinity, untolerated_taint
-from kitlib.kubelet.qos.qos_class import is_static_pod
+from kitlib.kubelet.qos.qos_class import is_critical_pod, is_static_pod
 
 GOOS = "linux"
+_ORDER = ("pods", "cpu", "memory", "ephemeral-storage")
+"""The order of the checks of resources; all others follow. Source: noderesources.Fits."""
 OS_LABEL = "kubernetes.io/os"
 ANY_ADDRESS = "0.0.0.0"
 NODE_AFFINITY = "node(s) didn't match Pod's node affinity/selector"
@@ -32,6 +36,98 @@ class PodRefusal(NamedTuple):
 
     reason: str
     message: str
+
+
+class Room(NamedTuple):
+    """The resources of a node: the allocatable amounts, and the sums that its admitted pods request, in thousandths."""
+
+    allocatable: Mapping[str, int]
+    asked: Mapping[str, int]
+
+
+def asked_of(pod: Pod, release: Release) -> dict[str, int]:
+    """Return what a pod takes of its node, in thousandths: its requests, and one of the pods."""
+    requests = pod_requests(pod, release=release)
+    return {"pods": 1000, **{name: amount.milli_value() for name, amount in requests.items()}}
+
+
+def check_sysctls(pod: Pod, unsafe: Sequence[str], release: Release) -> PodRefusal | None:
+    """Check the sysctls of a pod; `unsafe` = those that the node's administrator allows besides the safe ones."""
+    context = pod.spec.security_context
+    if context is None or not context.sysctls:
+        return None
+    from kitlib.kubelet.loop.sysctls import FORBIDDEN, forbidden_sysctl  # loaded with the first sysctl
+
+    text = forbidden_sysctl(pod, unsafe, release)
+    return PodRefusal(FORBIDDEN, text) if text else None
+
+
+def check_features(pod: Pod, apparmor: bool, release: Release) -> PodRefusal | None:
+    """Check what a pod needs of the node's kernel (AppArmor) and of its kubelet (declared features).
+
+    Source: lifecycle appArmorAdmitHandler.Admit, declaredFeaturesAdmitHandler.Admit.
+    """
+    if not apparmor:
+        from kitlib.kubelet.loop.apparmor import refuse_profiles  # loaded on machines without it
+
+        refused = refuse_profiles(pod)
+        if refused is not None:
+            return refused
+    lacking = missing(required_to_schedule(pod.spec, release), discover(release), release)
+    if not lacking:
+        return None
+    text = f"Pod requires node features that are not available: {', '.join(lacking)}"
+    return PodRefusal("PodFeatureUnsupported", text)
+
+
+def check_room(
+    pod: Pod, wanted: Mapping[str, int], room: Room, node: Node, others: Sequence[Pod], release: Release
+) -> tuple[PodRefusal | None, list[Pod]]:
+    """Return the rejection of a pod that does not fit, or the pods to preempt for a critical pod that lacks resources.
+
+    Args:
+        pod: the pod to admit.
+        wanted: its requests in thousandths, by resource.
+        room: the resources of the node.
+        node: the node, with its labels and taints.
+        others: the admitted pods.
+        release: the release with the rules.
+
+    Source: lifecycle generalFilter, predicateAdmitHandler.Admit; preemption HandleAdmissionFailure.
+    """
+    lacking, refused = _missing_resources(wanted, room)
+    other = next(general_filter(pod, node, others, release), None)
+    if not is_critical_pod(pod):
+        return refused or other, []
+    if other is not None or refused is None:
+        return other, []
+    from kitlib.kubelet.loop.preemption import PreemptionError, get_pods_to_preempt  # for a critical pod
+
+    try:
+        return None, get_pods_to_preempt(pod, others, lacking, release)
+    except PreemptionError as error:
+        text = f"preemption: error finding a set of pods to preempt: {error}"
+        text = f"Unexpected error while attempting to recover from admission failure: {text}"
+        return PodRefusal("UnexpectedAdmissionError", text), []
+
+
+def _missing_resources(wanted: Mapping[str, int], room: Room) -> tuple[dict[str, int], PodRefusal | None]:
+    """Return the missing resources (milli-CPU, bytes, pieces) and the rejection for the first of them.
+
+    Source: lifecycle removeMissingExtendedResources.
+    """
+    lacking: dict[str, int] = {}
+    refused: PodRefusal | None = None
+    for name in sorted(wanted, key=lambda n: (_ORDER.index(n) if n in _ORDER else len(_ORDER), n)):
+        amount, most, used = wanted[name], room.allocatable.get(name, 0), room.asked.get(name, 0)
+        # Extended resources that the node does not have may be cluster-level resources, which nodes do not know.
+        if not amount or used + amount <= most or ("/" in name and name not in room.allocatable):
+            continue
+        scale = 1 if name == "cpu" else 1000
+        lacking[name] = (amount - (most - used)) // scale
+        figures = f"requested: {amount // scale}, used: {used // scale}, capacity: {most // scale}"
+        refused = refused or PodRefusal(f"OutOf{name}", f"Node didn't have enough resource: {name}, {figures}")
+    return lacking, refused
 
 
 def node_of(name: str, known: Node | None) -> Node:

@@ -34,7 +34,7 @@ from kitlib.kubelet.qos.qos_class import is_restartable_init
 
 MIN_MILLI_CPU_LIMIT = 10
 """Milli-CPU: limits up to this value are shown as in the manifest. Source: kubelet cm.MinMilliCPULimit."""
-DISRUPTION_TARGET = "DisruptionTarget"
+DISRUPTION_TARGET, BY_KUBELET = "DisruptionTarget", "TerminationByKubelet"
 READY_TO_START, INITIALIZED = "PodReadyToStartContainers", "Initialized"
 READY, CONTAINERS_READY, SCHEDULED = "Ready", "ContainersReady", "PodScheduled"
 RESTARTING = "AllContainersRestarting"

@@ -232,10 +232,11 @@ EXEC = [
 @pytest.mark.parametrize(("command", "container", "expected"), EXEC)
 def test_a_signal_of_exec_reaches_process_1(command: list[str], container: Any, expected: tuple[int, Any]) -> None:
     with Cluster.simulated(1) as cluster:
-        cluster.apply({**pod("p", container), "metadata": {"name": "p", "namespace": "default"}})
+        cluster.apply(pod("p", container))
         cluster.advance(3)
         heard: list[Any] = []
-        cluster.node().exec("default", "p", "c", command, heard.append, stdin=False, tty=False)
+        node: Any = cluster.node()
+        node.exec("default", "p", "c", command, heard.append, stdin=False, tty=False)
         cluster.advance(3)
         status = cluster.pod("p").status.container_statuses[0]
         code = (status.last_state.get("terminated") or {}).get("exitCode")
