@@ -209,3 +209,27 @@ def test_a_deployment_has_its_pods_on_real_nodes(start: Callable[..., DockerClus
     cluster.wait(lambda c: c.pod(victim.name).status.container_statuses[0].restart_count == 1, 10)
     cluster.delete(cluster.pods()[1], grace=0)
     cluster.wait(lambda c: sum(p.status.phase == "Running" for p in c.pods()) == 4, 10)
+
+
+def test_a_tmpfs_has_the_size_that_the_kubelet_computes(start: Callable[..., DockerCluster]) -> None:
+    """sizeLimit, the pod's limit, node allocatable; /dev/shm of 64 MiB, which the containers of a pod share."""
+    cluster = start(1)
+    volumes = {"small": {"sizeLimit": "4Mi"}, "wide": {"sizeLimit": "1Gi"}, "plain": {}}
+    mounts = [{"name": name, "mountPath": f"/{name}"} for name in volumes]
+    script = "df -k --output=size /small /wide /plain /dev/shm | tail -n +2 | tr -d ' ' | tr '\\n' ' '; echo"
+    script += "; dd if=/dev/zero of=/small/x bs=1M count=8 2>&1 | grep -o 'No space left on device'"
+    script += "; until [ -e /dev/shm/flag ]; do sleep 0.1; done; echo shared; sleep 1000"
+    limits = {"memory": "48Mi"}
+    made = pod(script, name="p", limits=limits)
+    made["spec"]["volumes"] = [{"name": n, "emptyDir": {"medium": "Memory", **v}} for n, v in volumes.items()]
+    made["spec"]["containers"][0]["volumeMounts"] = mounts
+    second = {"name": "d", "image": "x", "command": ["sh", "-c", "touch /dev/shm/flag; sleep 1000"]}
+    made["spec"]["containers"].append({**second, "resources": {"limits": limits}})
+    cluster.apply(made)
+    first = made["spec"]["containers"][0]["name"]
+    cluster.wait(lambda c: "shared" in c.node().logs("p", first), 20)
+    assert cluster.node().logs("p", first).splitlines() == [
+        f"{4 * 1024} {96 * 1024} {96 * 1024} {64 * 1024} ",
+        "No space left on device",
+        "shared",
+    ]

@@ -296,6 +296,7 @@ class Agent:
             (systemd or cgroups).makedirs(path)
         self._system = RealSystem(cgroups, places=systemd.places if systemd is not None else ())
         self._kubelet = Kubelet(wanted, systemd or cgroups, runtime, self._owner, self.clock, system=self._system)
+        runtime.allocatable = self._kubelet.allocatable("memory")
         rules = self._kubelet.rules
         swaps = swap.forbid(cgroups, rules.path(rules.kubepods), wanted.machine.swap)
         self._kubelet.objects.find = lambda reference: self._objects.get(reference)
@@ -343,6 +344,7 @@ class Agent:
             delete_checkpoints=delete_checkpoints,
             system=self._system,
         )
+        runtime.allocatable = made.allocatable("memory")
         made.objects.find = old.objects.find
         swap.forbid(runtime.cgroups, made.rules.path(made.rules.kubepods), wanted.machine.swap)
         self._boots += reboot

@@ -142,6 +142,33 @@ def own_proc(masked: Iterable[str], read_only: Iterable[str]) -> None:
             _mount(os.devnull, place, "", MS_BIND)
 
 
+def mount_tmpfs(place: str, size: int | None, mode: int) -> None:
+    """Mount a tmpfs whose pages are never swapped, if the kernel has that option (since 6.4, not in user namespaces).
+
+    Args:
+        place: the directory.
+        size: its size in bytes; None = half of the memory, the kernel's default.
+        mode: the permissions of its root.
+
+    Raises:
+        KitError: the kernel refuses.
+
+    Source: emptydir generateTmpfsMountOptions, swap.IsTmpfsNoswapOptionSupported; tmpfs(5).
+    """
+    options = f"mode={mode:o}" + (f",size={size}" if size else "")
+    flags = MS_NOSUID | MS_NODEV
+    try:
+        _mount("tmpfs", place, "tmpfs", flags, f"{options},noswap")
+    except KitError:
+        _mount("tmpfs", place, "tmpfs", flags, options)
+
+
+def unmount(place: str) -> None:
+    """Unmount a file system if one is mounted there; it disappears with its last user."""
+    if os.path.ismount(place):
+        _libc.umount2(place.encode(), MNT_DETACH)
+
+
 def be_subreaper() -> None:
     """Make this process the parent of containers' first processes after the runtime that started them exits."""
     _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -155,8 +182,8 @@ def give_memory_back() -> None:
         _libc.malloc_trim(0)
 
 
-def _mount(source: str, place: str, kind: str, flags: int) -> None:
-    if _libc.mount(source.encode(), place.encode(), kind.encode(), flags, None) != 0:
+def _mount(source: str, place: str, kind: str, flags: int, options: str = "") -> None:
+    if _libc.mount(source.encode(), place.encode(), kind.encode(), flags, options.encode() or None) != 0:
         number = ctypes.get_errno()
         raise KitError(f"mount {place}: {os.strerror(number)}: this node may not own a cgroup tree (CAP_SYS_ADMIN?)")
 

@@ -101,6 +101,7 @@ def bundle(
     join: Mapping[str, str] | None = None,
     mounts: Iterable[Mapping[str, Any]] = (),
     terminal: bool = False,
+    shm: str = "",
 ) -> dict[str, Any]:
     """Return the config.json of a container.
 
@@ -119,6 +120,7 @@ def bundle(
         join: path of an existing namespace by kind (the pause container's); other namespaces are created.
         mounts: mounts of volumes, in addition to the usual ones.
         terminal: whether the standard streams are a terminal.
+        shm: directory of the node that is mounted at /dev/shm; "" = a tmpfs of its own.
     """
     joined = dict(join or {})
     namespaces = []
@@ -159,9 +161,9 @@ def bundle(
             },
             {
                 "destination": "/dev/shm",
-                "type": "tmpfs",
-                "source": "shm",
-                "options": ["nosuid", "noexec", "nodev", "mode=1777", "size=64m"],
+                "type": "bind" if shm else "tmpfs",
+                "source": shm or "shm",
+                "options": ["nosuid", "noexec", "nodev", *(["bind", "rw"] if shm else ["mode=1777", "size=64m"])],
             },
             {"destination": "/tmp", "type": "tmpfs", "source": "tmpfs", "options": _TMPFS},
             {"destination": "/run", "type": "tmpfs", "source": "tmpfs", "options": [*_TMPFS, "size=1m"]},

@@ -70,6 +70,7 @@ class CrunRuntime(NoImages, CrunUsers, PowerOff):
         containers: running containers by id.
         refused: oom_score_adj that the host refused, by container id.
         kills: number of containers with OOM kills so far.
+        allocatable: the node's allocatable memory in bytes, which limits memory-backed volumes.
     """
 
     def __init__(
@@ -89,6 +90,7 @@ class CrunRuntime(NoImages, CrunUsers, PowerOff):
         self.containers: dict[str, Running] = {}
         self.refused: dict[str, int] = Newest()
         self._pids: dict[int, Running] = {}
+        self.allocatable = machine.memory
         self.kills, self._oom_counts = 0, OomCounts(cgroups)
         self._ended: list[Ended] = []
         self._codes: dict[str, int] = Newest()
@@ -128,7 +130,8 @@ class CrunRuntime(NoImages, CrunUsers, PowerOff):
         except WorkloadError as error:
             raise ContainerProblem("CreateContainerConfigError", str(error)) from error
         user, more = oci.user_of(pod, container)
-        self._make_directories(pod)
+        for text in volumes.make(pod, self.allocatable):
+            self._note(pod, text)
         joined = oci.joined_namespaces(pod, container, self.pid)
         held = volumes.SubPaths(pod, container, env)
         places, missing = oci.volumes(pod, container, volumes.directory(pod), env, held.sources)
@@ -147,6 +150,7 @@ class CrunRuntime(NoImages, CrunUsers, PowerOff):
             directory=container.working_dir or "/tmp",
             join=joined,
             mounts=places,
+            shm=volumes.shm(pod),
             terminal=container.tty,
         )
         streams = ContainerPipes(f"{STATE}/console", tty=container.tty, stdin=container.stdin)
@@ -433,18 +437,10 @@ class CrunRuntime(NoImages, CrunUsers, PowerOff):
         self.refused.pop(identity, None)
         return wanted
 
-    def _make_directories(self, pod: Pod) -> None:
-        """Create the pod's emptyDirs."""
-        for volume in pod.spec.volumes:
-            if volume.empty_dir is not None:
-                place = f"{volumes.directory(pod)}/{volume.name}"
-                os.makedirs(place, exist_ok=True)
-                os.chmod(place, 0o777)
-
     def write_volume(self, pod: Pod, volume: str, files: Files) -> None:
         """Replace the contents of a pod's volume by these files."""
         volumes.write(f"{volumes.directory(pod)}/{volume}", files, self.user(pod, pod.spec.containers[0]).uid)
 
     def forget(self, pod: Pod) -> None:
         """Remove the volumes of a deleted pod."""
-        remove(volumes.directory(pod))
+        volumes.forget(pod)

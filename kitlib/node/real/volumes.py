@@ -1,9 +1,13 @@
 """Volumes of pods on a real node: directories in memory that live as long as their pod.
 
+An emptyDir of medium Memory is a tmpfs with the size that the kubelet computes. All containers of a pod share a
+/dev/shm of 64 MiB, unless a volume is mounted there.
+
 Files that the kubelet writes are replaced atomically: a new directory is filled, then a symbolic link is renamed. The
 subPath of an emptyDir is opened component by component without following links, since the pod may have created one.
 
-Source: pkg/volume/util AtomicWriter; pkg/volume/util/subpath doSafeMakeDir.
+Source: pkg/volume/util AtomicWriter; pkg/volume/util/subpath doSafeMakeDir; emptydir setupTmpfs; containerd
+WithDefaultSandboxShm.
 """
 
 from __future__ import annotations
@@ -14,10 +18,14 @@ from contextlib import suppress
 
 from kitlib.api.core import Container, Pod
 from kitlib.api.errors import KitError
+from kitlib.kubelet.cm.cgroup_config import tmpfs_size
 from kitlib.kubelet.loop.interfaces import ContainerProblem
 from kitlib.kubelet.pods.volume_files import Files, sub_path
+from kitlib.node.real.mounts import mount_tmpfs, unmount
 from kitlib.node.real.state_files import STATE, remove
 
+SHM_SIZE = 64 * 2**20
+"""Bytes of a pod's /dev/shm. Source: containerd WithDefaultSandboxShm (size=65536k)."""
 DATA = "..data"
 """The link to the current version of a volume's files."""
 
@@ -25,6 +33,45 @@ DATA = "..data"
 def directory(pod: Pod) -> str:
     """Return the folder of a pod's volumes on the node."""
     return f"{STATE}/volumes/{pod.metadata.uid}"
+
+
+def shm(pod: Pod) -> str:
+    """Return the directory of the node that a pod's containers see as /dev/shm."""
+    return f"{STATE}/shm/{pod.metadata.uid}"
+
+
+def make(pod: Pod, allocatable: int) -> list[str]:
+    """Create a pod's emptyDirs and /dev/shm, and return a note for each size that the kernel does not limit.
+
+    Args:
+        pod: the pod.
+        allocatable: the node's allocatable memory in bytes.
+    """
+    notes = []
+    sizes: dict[str, tuple[int | None, int]] = {shm(pod): (SHM_SIZE, 0o1777)}
+    for volume in pod.spec.volumes:
+        if volume.empty_dir is not None:
+            place = f"{directory(pod)}/{volume.name}"
+            os.makedirs(place, exist_ok=True)
+            os.chmod(place, 0o777)
+            if volume.empty_dir.medium == "Memory":
+                sizes[place] = tmpfs_size(pod, volume.empty_dir, allocatable), 0o777
+    for place, (size, mode) in sizes.items():
+        os.makedirs(place, exist_ok=True)
+        if not os.path.ismount(place):
+            try:
+                mount_tmpfs(place, size, mode)
+            except KitError as error:
+                notes.append(f"the size of {place} is not limited: {error}")
+    return notes
+
+
+def forget(pod: Pod) -> None:
+    """Remove the volumes of a deleted pod."""
+    for place in (*(f"{directory(pod)}/{volume.name}" for volume in pod.spec.volumes), shm(pod)):
+        unmount(place)
+    remove(directory(pod))
+    remove(shm(pod))
 
 
 def write(place: str, files: Files, owner: int) -> None:
