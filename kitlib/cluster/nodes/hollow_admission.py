@@ -14,6 +14,7 @@ from kitlib.api.core import Node, Pod
 from kitlib.api.release import Release
 from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.kubelet.config.settings import KubeletSettings
+from kitlib.kubelet.loop.apparmor import refuse_profiles
 from kitlib.kubelet.loop.predicate import (
     PodRefusal,
     Room,
@@ -58,7 +59,9 @@ class HollowAdmission:
             allocatable = {name: offered[name].milli_value() for name in wanted if name in offered}
             others = [one for one, _ in self._pods.values()]
             refused, victims = check_room(pod, wanted, Room(allocatable, self._asked), node, others, gates)
-        refused = refused or check_features(pod, self._machine.apparmor, gates)
+        if refused is None and not self._machine.apparmor:
+            refused = refuse_profiles(pod)
+        refused = refused or check_features(pod, gates)
         if refused is None:
             self.count(pod)
         return refused, victims

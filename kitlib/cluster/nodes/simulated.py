@@ -438,6 +438,8 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         """
         if signal not in SIGNALS:
             raise KitError(f"signal: must be one of {', '.join(map(str, SIGNALS))}, got {signal}")
-        self.kernel.signal(self.process(pod, container, namespace), signal)
+        from kitlib.node.simulated.signals import send  # loaded with the first signal
+
+        send(self.kernel, self.process(pod, container, namespace), signal)
         self._record("signal", node=self.name, pod=pod, container=container, signal=signal, namespace=namespace)
         self.kubelet.tick()

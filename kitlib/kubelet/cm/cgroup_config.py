@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from kitlib.api.core import Pod, ResourceList
 from kitlib.api.podresources import pod_limits, pod_requests
 from kitlib.api.release import Release
-from kitlib.api.volume import EmptyDirVolumeSource
 from kitlib.kubelet.cm.conversions import (
     MIN_SHARES,
     QUOTA_PERIOD,
@@ -219,20 +218,3 @@ def _milli(resources: ResourceList, name: str) -> int:
 def _bytes(resources: ResourceList, name: str) -> int:
     quantity = resources.get(name)
     return quantity.value() if quantity is not None else 0
-
-
-def tmpfs_size(pod: Pod, volume: EmptyDirVolumeSource, allocatable: int | None = None) -> int | None:
-    """Return the size of a memory-backed emptyDir in bytes: the minimum of its sizeLimit and two memory limits.
-
-    The memory limits are the pod's and the node's allocatable memory; None = none of the three is set.
-
-    Args:
-        pod: the pod with the volume.
-        volume: the emptyDir; a sizeLimit of 0 = none.
-        allocatable: the node's allocatable memory in bytes; None = not known.
-
-    Source: emptydir calculateEmptyDirMemorySize.
-    """
-    declared = volume.size_limit.value() if volume.size_limit is not None else None
-    sizes = [one for one in (declared, resource_config_for_pod(pod).memory, allocatable) if one]
-    return min(sizes, default=None)

@@ -96,7 +96,11 @@ class Admission:
             return refused
         worker.asked = asked_of(pod, gates)
         refused = self._make_room(worker, workers, node, preempt)
-        refused = refused or check_features(pod, self._config.machine.apparmor, gates)
+        if refused is None and not self._config.machine.apparmor:
+            from kitlib.kubelet.loop.apparmor import refuse_profiles  # loaded on machines without it
+
+            refused = refuse_profiles(pod)
+        refused = refused or check_features(pod, gates)
         if refused is None and self.shutdown is not None:
             refused = self.shutdown.refusal()
         if refused is not None:

@@ -62,17 +62,8 @@ def check_sysctls(pod: Pod, unsafe: Sequence[str], release: Release) -> PodRefus
     return PodRefusal(FORBIDDEN, text) if text else None
 
 
-def check_features(pod: Pod, apparmor: bool, release: Release) -> PodRefusal | None:
-    """Check what a pod needs of the node's kernel (AppArmor) and of its kubelet (declared features).
-
-    Source: lifecycle appArmorAdmitHandler.Admit, declaredFeaturesAdmitHandler.Admit.
-    """
-    if not apparmor:
-        from kitlib.kubelet.loop.apparmor import refuse_profiles  # loaded on machines without it
-
-        refused = refuse_profiles(pod)
-        if refused is not None:
-            return refused
+def check_features(pod: Pod, release: Release) -> PodRefusal | None:
+    """Check the declared features that a pod needs. Source: lifecycle declaredFeaturesAdmitHandler.Admit."""
     lacking = missing(required_to_schedule(pod.spec, release), discover(release), release)
     if not lacking:
         return None
@@ -101,14 +92,10 @@ def check_room(
         return refused or other, []
     if other is not None or refused is None:
         return other, []
-    from kitlib.kubelet.loop.preemption import PreemptionError, get_pods_to_preempt  # for a critical pod
+    from kitlib.kubelet.loop.preemption import make_room  # for a critical pod that lacks room
 
-    try:
-        return None, get_pods_to_preempt(pod, others, lacking, release)
-    except PreemptionError as error:
-        text = f"preemption: error finding a set of pods to preempt: {error}"
-        text = f"Unexpected error while attempting to recover from admission failure: {text}"
-        return PodRefusal("UnexpectedAdmissionError", text), []
+    victims, problem = make_room(pod, others, lacking, release)
+    return PodRefusal("UnexpectedAdmissionError", problem) if problem else None, victims
 
 
 def _missing_resources(wanted: Mapping[str, int], room: Room) -> tuple[dict[str, int], PodRefusal | None]:

@@ -29,6 +29,18 @@ class PreemptionError(KitError):
     """No set of running pods frees enough resources; with the kubelet's message."""
 
 
+def make_room(pod: Pod, pods: Sequence[Pod], missing: Requirements, release: Release) -> tuple[list[Pod], str]:
+    """Return the pods to preempt for a critical pod, or the message of its rejection; see `get_pods_to_preempt`.
+
+    Source: HandleAdmissionFailure; lifecycle predicateAdmitHandler.Admit.
+    """
+    try:
+        return get_pods_to_preempt(pod, pods, missing, release), ""
+    except PreemptionError as error:
+        text = f"preemption: error finding a set of pods to preempt: {error}"
+        return [], f"Unexpected error while attempting to recover from admission failure: {text}"
+
+
 def get_pods_to_preempt(pod: Pod, pods: Sequence[Pod], missing: Requirements, release: Release) -> list[Pod]:
     """Return the pods to preempt.
 

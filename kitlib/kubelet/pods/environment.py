@@ -14,7 +14,6 @@ import msgspec
 from kitlib.api.container import ConfigMapEnvSource, ConfigMapKeySelector, SecretEnvSource, SecretKeySelector
 from kitlib.api.core import Container, EnvVar, Pod
 from kitlib.api.errors import KitError
-from kitlib.kubelet.pods.fieldpath import field_value, resource_value
 from kitlib.kubelet.pods.objects import CONFIG_MAP, SECRET, MissingObject, Objects
 
 Reference = ConfigMapEnvSource | SecretEnvSource | ConfigMapKeySelector | SecretKeySelector
@@ -117,9 +116,12 @@ def _value(
     source = variable.value_from
     if variable.value or source is None:
         return expand(variable.value, values)
-    if source.field_ref is not None:
-        return field_value(pod, source.field_ref)
-    if source.resource_field_ref is not None:
+    if source.field_ref is not None or source.resource_field_ref is not None:
+        from kitlib.kubelet.pods.fieldpath import field_value, resource_value  # loaded with the first field
+
+        if source.field_ref is not None:
+            return field_value(pod, source.field_ref)
+        assert source.resource_field_ref is not None
         return resource_value(pod, container, source.resource_field_ref, allocatable)
     for kind, reference in ((CONFIG_MAP, source.config_map_key_ref), (SECRET, source.secret_key_ref)):
         if reference is None:

@@ -26,6 +26,10 @@ class WorkloadError(KitError, ValueError):
     """An error in a declared workload."""
 
 
+KILLING = 0.125
+"""Seconds from the OOM killer's choice until a shell goes on: an estimate for 100 MiB of pages that are given back."""
+
+
 class Child(NamedTuple):
     """The largest process of a shell script, which the OOM killer ends in place of the shell.
 

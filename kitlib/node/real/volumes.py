@@ -18,7 +18,7 @@ from contextlib import suppress
 
 from kitlib.api.core import Container, Pod
 from kitlib.api.errors import KitError
-from kitlib.kubelet.cm.cgroup_config import tmpfs_size
+from kitlib.kubelet.loop.emptydir import tmpfs_size
 from kitlib.kubelet.loop.interfaces import ContainerProblem
 from kitlib.kubelet.pods.volume_files import Files, sub_path
 from kitlib.node.real.mounts import mount_tmpfs, unmount

@@ -273,13 +273,14 @@ class Allocation:
         if victim is None:
             self._kernel.say("Out of memory and no killable processes...")
             return False
+        from kitlib.node.simulated.oom_group import group_of  # loaded with the first kill
         from kitlib.node.simulated.oom_log import log_lines
 
         usage = self._ledger.usage(path)
         self._kernel.log.extend(
             log_lines(self._kernel.now, victim, where, invoker=invoker.name, limit=limit, usage=usage, table=candidates)
         )
-        group = self._group_of(victim, path)
+        group = group_of(self._kernel, victim, path)
         if group is None:
             one = self._kernel.processes[victim.pid]
             self._ledger.count(one.cgroup, "oom_kill")
@@ -294,21 +295,3 @@ class Allocation:
             self._ledger.count(one.cgroup, "oom_kill")
             self._end(one, KILLED, killed_at=path)
         return True
-
-    def _group_of(self, victim: oom.OOMCandidate, path: str) -> list[Process] | None:
-        """Return the processes of the highest cgroup with memory.oom.group from the victim up to `path`, if any."""
-        highest = None
-        if self._kernel.version == 2:
-            for above in upwards(victim.cgroup):
-                if above == "/" or not (above == path or above.startswith(path.rstrip("/") + "/")):
-                    break
-                if (
-                    self._kernel.cgroups.has(above, "memory.oom.group")
-                    and self._kernel.cgroups.read(above, "memory.oom.group") == "1"
-                ):
-                    highest = above
-        if highest is None:
-            return None
-        self._ledger.count(highest, "oom_group_kill")
-        self._kernel.say(f"Tasks in {highest} are going to be killed due to memory.oom.group set")
-        return [one for one in self._kernel.below(highest) if one.oom_score_adj != oom.UNKILLABLE]

@@ -22,7 +22,6 @@ from kitlib.node.common.workload import (
     Workload,
     declared_workload,
 )
-from kitlib.node.simulated.mounts import mounts_of
 from kitlib.node.simulated.programs import Behaviour, Kill, images, note_of
 
 if TYPE_CHECKING:  # the shell is imported with the first command
@@ -96,7 +95,12 @@ def behaviour_of(
             if path.startswith(tuple(places)) or (path in _PROC and _PROC[path].search(text))
         )
     )
-    return behaviour(tuple(words), mounts_of(pod, container), given, pod.name, files, kills, waits=waits)
+    mounts: tuple[Mount, ...] = ()
+    if container.volume_mounts:
+        from kitlib.node.simulated.mounts import mounts_of  # loaded with the first mount
+
+        mounts = mounts_of(pod, container)
+    return behaviour(tuple(words), mounts, given, pod.name, files, kills, waits=waits)
 
 
 def not_found(pod: Pod, container: Container) -> str:

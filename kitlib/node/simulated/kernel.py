@@ -20,7 +20,7 @@ from operator import itemgetter
 from kitlib.kubelet.cm.cgroup_tree import Version
 from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.node.common.errors import CgroupError
-from kitlib.node.common.workload import FOREVER, TERMINATED, Child, Phase, Workload
+from kitlib.node.common.workload import FOREVER, KILLING, Child, Phase, Workload
 from kitlib.node.simulated import oom
 from kitlib.node.simulated.allocation import Allocation
 from kitlib.node.simulated.cgroup_files import CONTROLLERS
@@ -132,19 +132,6 @@ class Kernel(KernelState):
         if process is not None:
             self.end(process, code)
 
-    def signal(self, process: Process, number: int, after: float = 0.0) -> None:
-        """Send a terminating signal to process 1 of a container after so many seconds.
-
-        Only SIGKILL from outside ends a process without a handler. Source: pid_namespaces(7).
-        """
-        seconds, code = process.workload.tidying, process.workload.tidy_code
-        if number == SIGKILL or (not seconds and code == TERMINATED):
-            seconds, code = 0.0, 128 + number
-        if not after + seconds:
-            self.kill(process.pid, code)
-        elif seconds != FOREVER:
-            self.end_in(process.pid, after + seconds, code)
-
     def end_in(self, pid: int, seconds: float, code: int) -> None:
         """End a process after a maximum of `seconds`, if it exists; until then it follows its workload."""
         process = self.processes.get(pid)
@@ -202,7 +189,7 @@ class Kernel(KernelState):
         process.run_at(0.0)
         self.demand(process)
         self._stalls.note(process)
-        heapq.heappush(self._due, (self.now + oom.KILLING, process.pid, _GOES_ON))
+        heapq.heappush(self._due, (self.now + KILLING, process.pid, _GOES_ON))
 
     def _go_on(self, process: Process) -> None:
         child, seconds, where = self._children.pop(process.pid)

@@ -5,21 +5,13 @@ Source: containerd WithDefaultSandboxShm (/dev/shm of 64 MiB for each pod).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kitlib.api.core import Container, Pod
-from kitlib.kubelet.cm.cgroup_config import tmpfs_size
-
-if TYPE_CHECKING:
-    from kitlib.node.simulated.programs.recorder import Mount
+from kitlib.kubelet.loop.emptydir import tmpfs_size
+from kitlib.node.simulated.programs.recorder import Mount
 
 
 def mounts_of(pod: Pod, container: Container, allocatable: int | None = None) -> tuple[Mount, ...]:
     """Return the file systems that are mounted in a container."""
-    if not container.volume_mounts:
-        return ()
-    from kitlib.node.simulated.programs.recorder import Mount
-
     volumes = {volume.name: volume for volume in pod.spec.volumes}
     found: list[Mount] = []
     for mount in container.volume_mounts:

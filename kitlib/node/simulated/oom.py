@@ -17,8 +17,6 @@ from typing import NamedTuple
 
 PAGE = 4096
 UNKILLABLE = -1000
-KILLING = 0.125
-"""Seconds from the choice of a victim until its shell goes on: an estimate for 100 MiB of pages that are given back."""
 
 
 class OOMCandidate(NamedTuple):

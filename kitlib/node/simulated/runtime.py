@@ -7,7 +7,6 @@ has ended, as containerd does when a task is deleted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from itertools import count
 from signal import SIGKILL
 from typing import TYPE_CHECKING
@@ -25,19 +24,15 @@ from kitlib.node.common.errors import CgroupError
 from kitlib.node.common.workload import FOREVER, Child, Phase, Workload, WorkloadError
 from kitlib.node.simulated.commands import behaviour_of, not_found, workload_of
 from kitlib.node.simulated.kernel import Kernel
-from kitlib.node.simulated.mounts import mounts_of
 from kitlib.node.simulated.network import PodNetwork
-from kitlib.node.simulated.oom import KILLING
 from kitlib.node.simulated.process import Process
-from kitlib.node.simulated.programs import Kill, Run
+from kitlib.node.simulated.programs import Run
 
 if TYPE_CHECKING:
     from kitlib.kubelet.pods.volume_files import Files
     from kitlib.node.simulated.container_machine import ProcessOne
     from kitlib.node.simulated.shell.machine import Data
 
-MAX_KILLS = 200
-"""Maximum number of different kills of a container's programs; the next one ends its shell as well."""
 BYTES_PER_INODE = 16384
 """Bytes of a disk for each inode. Source: mke2fs.conf, inode_ratio."""
 PAUSE = Workload((Phase(FOREVER, memory=256 * 1024),), name="pause")
@@ -124,8 +119,7 @@ class SimulatedRuntime:
         except WorkloadError as error:
             raise ContainerProblem("CreateContainerConfigError", str(error)) from error
         try:
-            sizes = {m.name: m.size for m in mounts_of(pod, container, self.allocatable) if m.kind == "tmpfs"}
-            self._spawn(workload, identity, cgroup, oom_score_adj, sizes)
+            self._spawn(workload, identity, cgroup, oom_score_adj, self._tmpfs(pod, container))
         except CgroupError as error:
             raise ContainerProblem("CreateContainerError", str(error)) from error
         self._made_of[identity] = container.image, self.kernel.now
@@ -134,6 +128,14 @@ class SimulatedRuntime:
         self.runs[identity] = [*self.runs.get(identity, ())[-1:], Run(pod, container, dict(env), seen, self.kernel.now)]
         if workload.note:
             self._note(pod, container, workload.note)
+
+    def _tmpfs(self, pod: Pod, container: Container) -> dict[str, int | None]:
+        """Return the sizes in bytes of the memory-backed volumes that are mounted in a container, by name."""
+        if not container.volume_mounts:
+            return {}
+        from kitlib.node.simulated.mounts import mounts_of  # loaded with the first mount
+
+        return {m.name: m.size for m in mounts_of(pod, container, self.allocatable) if m.kind == "tmpfs"}
 
     def _shown(self, pod: Pod, container: Container, env: Mapping[str, str], cgroup: Cgroup) -> dict[str, str]:
         """Return the content of the files that the node shows in a container, by path: volumes, two files of /proc."""
@@ -265,21 +267,9 @@ class SimulatedRuntime:
         return path in self.kernel.memory.counters and bool(self.kernel.memory.counters[path].oom_kill)
 
     def _after_kill(self, process: Process, child: Child, seconds: float) -> Workload | None:
-        """Return how a shell goes on whose program was killed `seconds` after the container's start."""
-        from kitlib.node.simulated.programs.following import continued
+        from kitlib.node.simulated.kills import after_kill  # loaded with the first kill of a script's program
 
-        run = self.runs[self._names[process.pid]][-1]
-        seen = behaviour_of(run.pod, run.container, run.environment, run.shown, run.kills)
-        if seen.loop is not None and seconds >= sum(seen.loop):
-            begins, length = seen.loop
-            again = begins + (seconds - begins) % length
-            if any(one.job == child.job and abs(one.at - again) < KILLING / 2 for one in run.kills):
-                return continued(seen.workload, again + KILLING)  # an iteration of a loop has this kill already
-        if len(run.kills) >= MAX_KILLS:
-            return None
-        run.kills = (*run.kills, Kill(child.job, seconds))
-        seen = behaviour_of(run.pod, run.container, run.environment, run.shown, run.kills)
-        return continued(seen.workload, seconds + KILLING) or seen.workload._replace(phases=(Phase(0.0),), repeats=None)
+        return after_kill(self.runs[self._names[process.pid]][-1], child, seconds)
 
     def system_ooms(self) -> list[tuple[str, int]]:
         """Return name and id of the processes killed since the last call because the machine ran out of memory."""
@@ -408,14 +398,9 @@ class SimulatedRuntime:
         return hooks.begin(pod, started, handler, since, env, written, shown, lambda: self.kernel.now, process)
 
     def _process_one(self, identity: str) -> ProcessOne:
-        """Return the process of a container as commands in the container see it."""
-        from kitlib.node.simulated.container_machine import NO_PROCESS, ProcessOne
+        from kitlib.node.simulated.signals import process_one  # loaded with the first command in a container
 
-        process = self.kernel.processes.get(self._pids.get(identity, 0))
-        if process is None:
-            return NO_PROCESS
-        send = partial(self.kernel.signal, process)
-        return ProcessOne(process.name, process.workload.tidying, lambda seconds, number: send(number, seconds))
+        return process_one(self.kernel, self._pids.get(identity, 0))
 
     def made_files(self, pod: Pod, container: Container, identity: str, seconds: float) -> Mapping[str, Data | None]:
         """Return the files that a container's command has created `seconds` after its start: content by path."""

@@ -17,8 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from kitlib.node.common.workload import FOREVER, IDLE_MEMORY, Child, Phase
-from kitlib.node.simulated.oom import KILLING
+from kitlib.node.common.workload import FOREVER, IDLE_MEMORY, KILLING, Child, Phase
 from kitlib.node.simulated.programs.registry import COPY, LARGEST, SMALL, growing
 from kitlib.node.simulated.shell.machine import ChildKilled, Data, Forever, Machine, NotFollowed, ProgramError, TimeUp
 from kitlib.node.simulated.swap import WRITE
