@@ -7,13 +7,14 @@ Source: kubelet lifecycle predicateAdmitHandler, allocation manager; attach-deta
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from kitlib.advisor.blockers import amounts_on, shown_amount
-from kitlib.advisor.findings import HELD, NOTE, PASSED, PLATFORM, TEAM, YOU, StageResult, text
-from kitlib.api.core import Node, PersistentVolumeClaim, Pod
+from kitlib.advisor.findings import HELD, NOTE, PASSED, PLATFORM, TEAM, YOU, StageResult, look, text
+from kitlib.advisor.last_word import event_time, is_about
+from kitlib.api.core import ContainerStatus, Event, Node, PersistentVolumeClaim, Pod
 from kitlib.api.podresources import pod_requests
 from kitlib.api.storage import VolumeAttachment
 from kitlib.kubelet.loop.predicate import check_platform, general_filter
@@ -24,6 +25,9 @@ from kitlib.scheduler.scheduler import Scheduler
 if TYPE_CHECKING:
     from kitlib.advisor.dump import Dump
 
+VOLUME_EVENTS = frozenset({"FailedMount", "FailedAttachVolume", "FailedMapVolume"})
+SANDBOX_EVENTS = frozenset({"FailedCreatePodSandBox", "NetworkNotReady", "FailedPrepareDynamicResources"})
+"""Reasons of warnings before the containers start. Source: kubelet pkg/kubelet/events."""
 REFUSED = frozenset(
     {
         *("AppArmor", "InvalidNodeInfo", "NodeAffinity", "NodeName", "NodePorts", "NodeShutdown"),
@@ -89,13 +93,37 @@ def _starting(dump: Dump, pod: Pod, node: Node | None, scheduler: Scheduler) -> 
         yield StageResult("admission", HELD, said, (f"Node {node.name}",), by, ready.last_transition_time, PLATFORM)
     if not statuses:
         yield from _refusal(pod, node, scheduler)
+    yield from _waiting_containers(pod, statuses)
+    yield from _failing(dump, pod)
+
+
+def _waiting_containers(pod: Pod, statuses: Iterable[ContainerStatus]) -> Iterator[StageResult]:
     for status in statuses:
         reason = text(status.state, "waiting", "reason")
         if reason and reason not in ("PodInitializing",):
             message = text(status.state, "waiting", "message")
             said = f"container {status.name} waits, {reason}{f': {message}' if message else ''}"
+            ended = text(status.last_state, "terminated", "reason")
+            code = look(status.last_state, "terminated", "exitCode")
+            said += (
+                f"; it ended last with {ended}, exit code {code}, after {status.restart_count} restarts"
+                if ended
+                else ""
+            )
             state = NOTE if reason == "ContainerCreating" else HELD
             yield StageResult("start", state, said, (), _kubelet(pod), None, YOU)
+
+
+def _failing(dump: Dump, pod: Pod) -> Iterator[StageResult]:
+    """Yield the newest warning about the volumes or the sandbox of a pod whose containers have not started."""
+    events = [one for one in dump.of(Event) if one.type == "Warning" and is_about(one, pod)]
+    for stage, reasons in (("volumes", VOLUME_EVENTS), ("start", SANDBOX_EVENTS)):
+        newest = max((one for one in events if one.reason in reasons), key=event_time, default=None)
+        if newest is not None:
+            by = newest.reporting_component or text(newest.source, "component")
+            by = _kubelet(pod) if by in ("", "kubelet") else by
+            at = event_time(newest) if event_time(newest).year > 1 else None
+            yield StageResult(stage, HELD, f"{newest.reason}: {newest.message}", (), by, at, YOU)
 
 
 def _refusal(pod: Pod, node: Node, scheduler: Scheduler) -> Iterator[StageResult]:
@@ -179,7 +207,12 @@ def _volumes(dump: Dump, pod: Pod) -> Iterator[StageResult]:
 
 
 def _running(pod: Pod, node: Node | None, scheduler: Scheduler) -> Iterator[StageResult]:
-    yield StageResult("start", PASSED, f"the pod runs on {pod.spec.node_name}")
+    waits = list(_waiting_containers(pod, pod.status.container_statuses))
+    yield from waits or [StageResult("start", PASSED, f"the pod runs on {pod.spec.node_name}")]
+    ready = next((one for one in pod.status.conditions if one.type == "Ready"), None)
+    if ready is not None and ready.status == "False" and not waits:
+        said = f"it is not Ready, {ready.reason}{f': {ready.message}' if ready.message else ''}"
+        yield StageResult("start", NOTE, said, (), _kubelet(pod), ready.last_transition_time, YOU)
     for one in pod.status.conditions:
         if one.status != "True" or one.type not in ("PodResizePending", "PodResizeInProgress"):
             continue

@@ -21,8 +21,7 @@ def in_text(dump: Dump, one: Explanation, *, remedies_asked: bool = True) -> Ite
     if pod is not None and pod is not one.subject:
         yield f"{one.subject.kind} {one.subject.key}: looking at its pod {pod.key}."
     if pod is not None and pod.spec.node_name:
-        again = "" if one.stage else " If it were scheduled anew:"
-        yield f"Pod {pod.key} is bound to {pod.spec.node_name} ({pod.status.phase or 'Pending'}).{again}"
+        yield f"Pod {pod.key} is bound to {pod.spec.node_name} ({pod.status.phase or 'Pending'})."
     foreign = scheduler_of_others(dump, pod) if pod is not None else ""
     if foreign and pod is not None and not pod.spec.node_name:
         yield (
@@ -39,7 +38,7 @@ def in_text(dump: Dump, one: Explanation, *, remedies_asked: bool = True) -> Ite
         elif one.decision.message and pod is not None and not (foreign or pod.spec.node_name):
             yield f"The event says: {one.decision.message}"
     elif pod is not None and pod.spec.node_name and not one.stage:
-        yield dump.explain(pod).explain()
+        yield f"If it were scheduled anew: {dump.explain(pod).explain()}"
     if one.results:
         lines = [f"  {r.stage:10s} {r.state:6s} {str(r).rstrip('.')}.{_owner(r)}" for r in one.results]
         yield "\n".join(["Stages:", *lines])

@@ -16,7 +16,7 @@ from typing import Any
 
 from kitlib.advisor import resizing, vertical
 from kitlib.advisor.dump import Dump
-from kitlib.advisor.findings import Gap, counted
+from kitlib.advisor.findings import Gap, counted, data_of, items, text
 from kitlib.advisor.last_word import retry_text
 from kitlib.advisor.missing_kinds import gaps_of
 from kitlib.advisor.other_pods import root_of
@@ -30,15 +30,18 @@ from kitlib.advisor.what_if_answer import Effect, WhatIf, node_uses
 from kitlib.api.collector import collector_paused
 from kitlib.api.core import TERMINAL_PHASES, Event, Node, Pod
 from kitlib.api.errors import KitError, NotFound
-from kitlib.api.meta import Condition, KubeObject, with_condition
+from kitlib.api.meta import Condition, KubeObject, OwnerReference, with_condition
 from kitlib.api.release import RELEASES, Release
 from kitlib.api.resource import Quantity, QuantityError
 from kitlib.api.serialize import deepcopy
 from kitlib.cluster import Cluster
+from kitlib.cluster.control_plane.copied import WEBHOOKS
 from kitlib.kubelet.config.settings import KubeletSettings
 from kitlib.kubelet.loop.eviction import EVERY
-from kitlib.study.drain import drain
+from kitlib.study.drain import MIRROR, drain
 
+MAKERS = ("ReplicaSet", "StatefulSet", "DaemonSet", "Job", "ReplicationController")
+"""Kinds whose controllers of the copy make pods again."""
 SETTLE = 30.0
 """Virtual seconds after each question."""
 UNTIL_EVICTED = 420.0
@@ -125,6 +128,11 @@ class _Trial:
         ended = {row["pod"] for row in rows if row["answer"] in ("gone", "evicted")}
         blocked = sorted(one for one in said if one.partition(":")[0] not in ended)
         self.refused += [f"the drain of {node} does not end, {one}" for one in blocked]
+        gone = {row["pod"] for row in rows if row["answer"] == "gone"}
+        slow = sorted({row["pod"] for row in rows if row["answer"] == "evicted"} - gone)
+        if slow:
+            whose = f"{', '.join(slow[:3])}{f' and {len(slow) - 3} more' if len(slow) > 3 else ''}"
+            self.refused.append(f"the drain of {node} does not end within {DRAIN_SECONDS:.0f} s: it waits for {whose}")
         self.cluster.advance(SETTLE)
 
     def lose(self, node: str) -> None:
@@ -277,7 +285,7 @@ class _Trial:
 
     def gaps(self, concerned: set[str]) -> list[Gap]:
         """Return the distinct gaps of concerned and waiting pods."""
-        found = dict.fromkeys([*self.asked_gaps, *self._unread_owners(concerned)])
+        found = dict.fromkeys([*self.asked_gaps, *self._unread_owners(concerned), *self._webhooks()])
         leaving = [pod for pod in self.dump.pods if pod.key in concerned or pod.spec.node_name in self._drained]
         found |= dict.fromkeys(budget_gaps(self.dump, leaving))
         for pod in self.dump.pods:
@@ -288,17 +296,40 @@ class _Trial:
     def _unread_owners(self, concerned: set[str]) -> Iterator[Gap]:
         """Yield a gap for each kind of controller that owns concerned pods and was not read."""
         known = {(one.kind, one.namespace, one.name) for one in self.dump.objects}
-        unread_of: Counter[str] = Counter()
+        unread_of, foreign = Counter[str](), Counter[str]()
         for pod in self.dump.pods:
             for owner in pod.metadata.owner_references if pod.key in concerned else ():
+                if owner.controller and owner.kind not in (*MAKERS, "Node"):
+                    foreign[owner.kind] += 1
+                    continue
                 unread = not {(owner.kind, pod.namespace, owner.name), (owner.kind, "", owner.name)} & known
                 unread_of[owner.kind] += bool(owner.controller and unread)
+        for kind, number in foreign.items():
+            yield Gap(
+                kind, "", f"the controller of {counted(number, 'pod')} is not computed; on the copy it does nothing"
+            )
         for kind, number in (+unread_of).items():
             again = kind == "ReplicaSet"
             what = "is made again from its pods" if again else "makes no pod again on the copy"
             yield Gap(
                 kind, "", f"the controller of {counted(number, 'pod')} was not read; it {what}", decides=not again
             )
+
+    def _webhooks(self) -> Iterator[Gap]:
+        """Yield a gap for each kind of webhook that new pods of the copy would have met."""
+        if not self.pods().keys() - self._before.keys():
+            return
+        for kind in WEBHOOKS:
+            hooks = [
+                text(hook, "name")
+                for one in self.dump.objects
+                if one.kind == kind
+                for hook in items(data_of(one), "webhooks")
+                if any({"pods", "*", "*/*"} & set(rule.get("resources") or ()) for rule in items(hook, "rules"))
+            ]
+            if hooks:
+                named = f"{', '.join(hooks[:3])}{f' and {len(hooks) - 3} more' if len(hooks) > 3 else ''}"
+                yield Gap(kind, "webhooks", f"a copy calls no webhook: {named} may change or refuse new pods")
 
     def effects(self) -> list[Effect]:
         """Compare the pods with those before; a new pod of the same owner is matched with one that is gone."""
@@ -356,16 +387,47 @@ class _Trial:
         if preempted:
             return Effect(pod.key, "preempted", pod.spec.node_name, why=preempted)
         kind, name = self._owner(pod)[1:]
-        if kind == "Pod":
+        near = next((one for one in pod.metadata.owner_references if one.controller), None)
+        if near is None:
             return Effect(pod.key, "gone", pod.spec.node_name, why="no controller makes it again")
+        if near.kind not in (*MAKERS, "Node"):
+            why = f"what the controller of {near.kind} {near.name} does is not computed"
+            return Effect(pod.key, "unknown", pod.spec.node_name, why=why)
+        refusal = self._refusal(pod.namespace, near)
+        if refusal:
+            return Effect(pod.key, "refused", pod.spec.node_name, why=refusal)
         return Effect(pod.key, "ends", pod.spec.node_name, why=f"{kind} {name} wants no pod in its place")
+
+    def _refusal(self, namespace: str, owner: OwnerReference) -> str:
+        """Return why the copy has not made a pod again that its controller wants; "" = it wants none."""
+        about = (owner.kind, owner.name, namespace)
+        for event in reversed(self.cluster.list("Event")):
+            involved = event.involved_object
+            if event.reason == "FailedCreate" and (involved.kind, involved.name, involved.namespace) == about:
+                return str(event.message).removeprefix("(combined from similar events): ")
+        found = self.cluster.api.store.find(owner.kind, owner.name, namespace, copy=False)
+        wanted = getattr(getattr(found, "spec", None), "replicas", None)
+        mine = [one for one in self.pods().values() if one.namespace == namespace and _is_of(one, owner)]
+        active = [
+            one for one in mine if one.status.phase not in TERMINAL_PHASES and not one.metadata.deletion_timestamp
+        ]
+        if not isinstance(wanted, int) or len(active) >= wanted:
+            return ""
+        return f"{owner.kind} {owner.name} wants {counted(wanted, 'pod')} and has {len(active)}"
 
     def _same(self, pod: Pod, later: Pod) -> list[Effect]:
         if not pod.spec.node_name and later.spec.node_name:
             return [Effect(pod.key, "placed", "", later.spec.node_name, self._late(later))]
-        if pod.spec.node_name in self._drained and later.spec.node_name and root_kind(later) != "DaemonSet":
+        ignored = root_kind(later) == "DaemonSet" or MIRROR in later.metadata.annotations
+        if pod.spec.node_name in self._drained and later.spec.node_name and not ignored:
             return [Effect(pod.key, "stays", pod.spec.node_name, later.spec.node_name)]
         return []
+
+
+def _is_of(pod: Pod, owner: OwnerReference) -> bool:
+    return any(
+        one.controller and (one.kind, one.name) == (owner.kind, owner.name) for one in pod.metadata.owner_references
+    )
 
 
 def root_kind(pod: Pod) -> str:

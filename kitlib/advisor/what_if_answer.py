@@ -12,7 +12,7 @@ from kitlib.advisor.findings import Gap
 from kitlib.api.core import TERMINAL_PHASES, Node, Pod
 from kitlib.api.podresources import pod_requests
 
-_BAD = frozenset({"pending", "gone", "stuck", "preempted", "deferred", "infeasible", "evicted", "killed"})
+_BAD = frozenset({"pending", "gone", "stuck", "preempted", "deferred", "infeasible", "evicted", "killed", "refused"})
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,8 @@ class Effect:
     Attributes:
         pod: `namespace/name` before, or of a new pod.
         kind: `moves`, `pending`, `placed`, `gone`, `new`, `preempted`, `resized`, `deferred`, `infeasible`, `ends`,
-            `stuck`, `evicted` (by the kubelet), `killed` (by the kernel), or `stays` (after a drain).
+            `refused` (the API server refuses the pod that its controller makes again), `unknown` (its controller is not
+            computed), `stuck`, `evicted` (by the kubelet), `killed` (by the kernel), or `stays` (after a drain).
         before: its node before; "" = none.
         after: its node after; "" = none.
         why: the reason.
@@ -93,6 +94,8 @@ class WhatIf:
             "pending": ("waits for a node", "wait for a node"),
             "placed": ("gets a node", "get a node"),
             "gone": ("is lost", "are lost"),
+            "refused": ("is not made again", "are not made again"),
+            "unknown": ("ends with an unknown replacement", "end with unknown replacements"),
             "ends": ("ends", "end"),
             "stuck": ("waits for its end to be confirmed", "wait for their end to be confirmed"),
             "new": ("is new", "are new"),

@@ -85,3 +85,47 @@ def test_a_pod_that_was_just_bound_is_not_said_to_be_refused() -> None:
     one = pod("p", on="n1", status={"phase": "Pending"})
     answer = asked(dump(node("n1"), one), "p")
     assert answer.verdict == "runs" and "no container is reported yet" in words(answer)
+
+
+def status_of(state: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"containerStatuses": [{"name": "c", "image": "i", "state": state, "restartCount": 9, **more}]}
+
+
+def test_a_container_of_a_running_pod_that_waits_holds_it() -> None:
+    ended = {"terminated": {"reason": "OOMKilled", "exitCode": 137}}
+    waits = status_of({"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 5m0s"}}, lastState=ended)
+    answer = asked(dump(node("n1"), pod("p", on="n1", status=waits)), "p")
+    assert (answer.stage, answer.exit_code) == ("start", 1)
+    assert "CrashLoopBackOff: back-off 5m0s; it ended last with OOMKilled, exit code 137, after 9 restarts" in words(
+        answer
+    )
+
+
+def test_a_running_pod_that_is_not_ready_is_noted() -> None:
+    ready = {"type": "Ready", "status": "False", "reason": "ReadinessGatesNotReady", "message": "gate x does not exist"}
+    status = {"conditions": [ready], **status_of({"running": {}})}
+    answer = asked(dump(node("n1"), pod("p", on="n1", status=status)), "p")
+    assert answer.exit_code == 0 and "it is not Ready, ReadinessGatesNotReady: gate x does not exist" in words(answer)
+
+
+@pytest.mark.parametrize(
+    ("reason", "stage"),
+    [("FailedMount", "volumes"), ("FailedAttachVolume", "volumes"), ("FailedCreatePodSandBox", "start"), ("Odd", "")],
+)
+def test_a_warning_before_the_start_tells_its_stage(reason: str, stage: str) -> None:
+    event = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "e", "namespace": "default"},
+        "involvedObject": {"kind": "Pod", "name": "p", "namespace": "default"},
+        "reason": reason,
+        "message": "it does not work",
+        "type": "Warning",
+        "lastTimestamp": "2026-08-01T10:10:00Z",
+        "source": {"component": "kubelet"},
+    }
+    creating = {"phase": "Pending", **status_of({"waiting": {"reason": "ContainerCreating"}})}
+    answer = asked(dump(node("n1"), pod("p", on="n1", status=creating), event), "p")
+    assert (answer.stage, answer.exit_code) == (stage, int(bool(stage)))
+    said = f"the kubelet of n1 said at 2026-08-01 10:10 UTC: {reason}: it does not work"
+    assert (said in words(answer)) is bool(stage)

@@ -239,3 +239,61 @@ def test_a_pod_that_no_event_concerns_is_tried_again_after_minutes() -> None:
     (moves,) = [one for one in answer.effects if one.pod == "shop/a"]
     assert (moves.kind, moves.after) == ("moves", "n2")
     assert "tried again at the latest after five and a half minutes" in moves.why
+
+
+def with_one_replica(*more: dict[str, Any]) -> Dump:
+    sets = some(SETS)[1:]
+    sets[0]["spec"]["replicas"] = 1
+    del sets[0]["metadata"]["ownerReferences"]
+    return dump(node("n1"), node("n2"), owned("a", "n1"), *sets, *more)
+
+
+def test_a_pod_that_the_api_server_refuses_to_make_again_is_told_with_the_rule() -> None:
+    labels = {"pod-security.kubernetes.io/enforce": "restricted"}
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "labels": labels}}
+    answer = what_if(with_one_replica(namespace), ["drain n1"])
+    assert told(answer) == [("shop/a", "refused", "")] and answer.exit_code == 1
+    assert answer.effects[0].why.startswith("Error creating: ") and "violates PodSecurity" in answer.effects[0].why
+
+
+@pytest.mark.parametrize("resource", ["pods", "*"])
+def test_webhooks_are_not_called_and_are_named(resource: str) -> None:
+    hook = some(f"""
+- apiVersion: admissionregistration.k8s.io/v1
+  kind: MutatingWebhookConfiguration
+  metadata: {{name: h}}
+  webhooks:
+  - name: inject.example.com
+    failurePolicy: Fail
+    sideEffects: None
+    admissionReviewVersions: [v1]
+    clientConfig: {{service: {{name: s, namespace: x}}}}
+    rules: [{{apiGroups: ["*"], apiVersions: ["*"], operations: [CREATE], resources: ["{resource}"]}}]
+""")
+    answer = what_if(with_one_replica(*hook), ["drain n1"])
+    assert told(answer) == [("shop/a", "moves", "n2")] and answer.exit_code == 3
+    assert any("inject.example.com may change or refuse new pods" in one.why for one in answer.gaps)
+
+
+def test_what_another_controller_does_is_not_guessed() -> None:
+    owner = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "r", "uid": "r", "controller": True}
+    rollout = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "metadata": {"name": "r", "namespace": "shop"}}
+    found = dump(
+        node("n1"), node("n2"), pod("a", on="n1", namespace="shop", meta={"ownerReferences": [owner]}), rollout
+    )
+    answer = what_if(found, ["drain n1"])
+    assert told(answer) == [("shop/a", "unknown", "")] and answer.exit_code == 3
+    assert [one.kind for one in answer.gaps if one.decides] == ["Rollout"]
+
+
+def test_a_drain_ignores_static_pods() -> None:
+    meta = {"annotations": {"kubernetes.io/config.mirror": "x"}}
+    assert what_if(dump(node("n1"), pod("api", on="n1", meta=meta)), ["drain n1"]).effects == ()
+
+
+def test_a_drain_that_waits_for_a_pod_that_does_not_end_says_so() -> None:
+    lost = node("n1", status={"conditions": [{"type": "Ready", "status": "Unknown"}]})
+    leaving = owned("a", "n1")
+    leaving["metadata"] |= {"deletionTimestamp": "2026-08-01T10:00:00Z", "deletionGracePeriodSeconds": 30}
+    answer = what_if(dump(lost, node("n2"), leaving), ["drain n1"])
+    assert answer.exit_code == 1 and "does not end within 120 s: it waits for a" in answer.sentence

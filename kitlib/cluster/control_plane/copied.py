@@ -32,8 +32,9 @@ from kitlib.controllers.ttl import ANNOTATION as TTL
 from kitlib.controllers.ttl import BOUNDARIES
 from kitlib.scheduler.profile import Profile
 
-LEFT_OUT = ("Event", "Lease", "CronJob", "HorizontalPodAutoscaler", "Secret")
-"""The kinds that are not copied."""
+WEBHOOKS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+LEFT_OUT = ("Event", "Lease", "CronJob", "HorizontalPodAutoscaler", "Secret", *WEBHOOKS)
+"""The kinds that are not copied; a copy cannot call webhooks, and an unreachable one would refuse every pod."""
 
 
 class CopiedCluster(SimulatedCluster):
