@@ -92,6 +92,17 @@ def test_the_configuration_says_what_it_needs(tmp_path: Path, environment: dict[
     assert says in done.stdout + done.stderr
 
 
+def test_a_systemd_unit_finds_the_programs_of_the_hubs_environment(tmp_path: Path) -> None:
+    """A unit inherits nothing of the hub's PATH: its server ended with `kitlib: not found`."""
+    workshop.write(tmp_path, wheel=False)
+    shown = CONFIG + "print(c.SystemdSpawner.extra_paths)"
+    given = {"KITLIB_HUB_PASSWORD": "on the whiteboard", "PATH": "/usr/bin:/bin", "KITLIB_HUB_SPAWNER": "systemd"}
+    given |= {"KITLIB_HUB_FOLDER": str(tmp_path / "learners")}
+    command = [sys.executable, "-c", shown, str(tmp_path / "jupyterhub_config.py")]
+    done = subprocess.run(command, env=given, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.splitlines()[-1] == str([str(Path(sys.executable).parent)])
+
+
 def test_the_guide_names_commands_notebooks_and_labs_that_there_are() -> None:
     text = workshop.guide()
     for command in re.findall(r"kitlib ([a-z-]+)", text):

@@ -165,6 +165,7 @@ elif spawner == "systemd":
     c.SystemdSpawner.dynamic_users = True
     c.SystemdSpawner.unit_name_template = "kitlib-{USERNAME}"
     c.SystemdSpawner.isolate_tmp = True
+    c.SystemdSpawner.extra_paths = [str(Path(sys.executable).parent)]  # a unit does not inherit the hub's PATH
     c.SystemdSpawner.disable_user_sudo = True
     c.SystemdSpawner.unit_extra_properties = {
         "TasksMax": str(PROCESSES),
