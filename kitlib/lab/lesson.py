@@ -23,7 +23,7 @@ from kitlib.cluster.nodes.origin import origin_of, together
 from kitlib.lab import host, kubectl, real_nodes, room
 from kitlib.lab.exercise import TRIES, Findings, Judgement, Question, judged, tries
 from kitlib.lab.gate import OutputGate, shows_all
-from kitlib.lab.lessons import content
+from kitlib.lab.lessons import content, content_of_any_copy
 from kitlib.lab.notice import notice
 from kitlib.lab.pictures import picture_of
 from kitlib.lab.prediction import Prediction, Reveal
@@ -94,7 +94,7 @@ class Lesson:
     def __init__(
         self, name: str, nodes: str = "", *, because: str = "", progress: Progress | None = None, answers: str = ""
     ) -> None:
-        self.name, self._content = name, content(name)
+        self.name, self._content = name, content_of_any_copy(name)
         self.kernel, self.why = choose_kernel(nodes)
         self.why, self._because = because or self.why, because
         self.as_pods = real_nodes.as_pods(nodes)
@@ -236,7 +236,7 @@ class Lesson:
         """Return a few questions of earlier notebooks, with new numbers."""
         from kitlib.lab.repetition import WarmUp
 
-        return WarmUp(int(self.name.partition("-")[0]), self._progress)
+        return WarmUp(int(self.name[:2]), self._progress)  # 04b repeats what 04 does
 
     def ask(
         self,
@@ -366,7 +366,7 @@ class Lesson:
 
     def done(self) -> Summary:
         """Return a summary of this notebook's results and the next step; the cluster remains open."""
-        exercises = (self._progress.score(self.name, ("check",))[0], float(len(self._content.exercises)))
+        exercises = (self._progress.score(self.name, ("check",))[0], float(len(content(self.name).exercises)))
         tally = self._tally.with_open(self._open_clusters())
         tally.predictions = len(self._compared)
         return Summary(self.score(), exercises, self._cluster is not None, str(tally))

@@ -26,6 +26,7 @@ import msgspec
 
 from kitlib.api.errors import KitError
 from kitlib.api.file_format import check_format
+from kitlib.lab.moved import home_of
 
 if TYPE_CHECKING:
     from kitlib.lab.definition import Ground
@@ -108,8 +109,10 @@ class Progress:
             self.record("open", lab, "", 0, 0, owner=account)
 
     def entries(self, lab: str | None = None) -> Iterator[ProgressEntry]:
-        """Yield all entries in order, or those of one lab."""
-        for entry in (*self._saved(), *self._unsaved):
+        """Yield all entries in order, or those of one lab; entries of a moved question belong to its new notebook."""
+        for saved in (*self._saved(), *self._unsaved):
+            home = home_of(saved.lab, saved.task)
+            entry = saved if home == saved.lab else msgspec.structs.replace(saved, lab=home)
             if lab is None or entry.lab == lab:
                 yield entry
 

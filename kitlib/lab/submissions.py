@@ -26,6 +26,7 @@ from kitlib.api.errors import KitError
 from kitlib.api.file_format import check_format
 from kitlib.lab.definition import SIMULATED, Definition, Ground, LabFolder
 from kitlib.lab.launch import course_source
+from kitlib.lab.moved import home_of
 from kitlib.lab.progress import FORMAT, Kind, Name, Points
 
 MAX_FILE = 64 << 20
@@ -239,8 +240,9 @@ def _entry(reads: msgspec.json.Decoder[Submitted], line: bytes) -> Submitted:
         raise KitError(f"not an entry: {shortened(str(error))}") from None
     lab = course_labs().get(entry.lab)
     if lab is None:
-        if entry.lab in course_notebooks():
-            return entry  # exercises of notebooks give no points in the table
+        home = home_of(entry.lab, entry.task)
+        if home in course_notebooks():
+            return msgspec.structs.replace(entry, lab=home)  # exercises of notebooks give no points in the table
         raise KitError(f"no such lab in the course: {shortened(entry.lab)!r}")
     if entry.kind == "prediction" or (entry.kind in ("open", "help") and not entry.task):
         return entry

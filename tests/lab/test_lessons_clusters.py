@@ -150,7 +150,7 @@ CASES: dict[str, list[tuple[Any, str]]] = {
         (applied(*more(), answer=500), "Read"),
         (applied(*more(cpu="100m", cpu_limit="100m", memory="8Mi", memory_limit="8Mi"), answer=weight), "no limits"),
     ],
-    "04 neighbour": [
+    "04b neighbour": [
         (applied(two("60Mi", "90Mi"), wait=20, answer="b"), ""),
         (applied(two("60Mi", "300Mi", limit_b="200Mi"), wait=20, answer="b"), ""),
         (applied(two("60Mi", "90Mi", limit_a="128Mi"), wait=60, answer="b"), ""),
@@ -258,7 +258,7 @@ CASES: dict[str, list[tuple[Any, str]]] = {
         (disruption_budget("web", maxUnavailable="50%"), "2 must stay"),
         (disruption_budget("api", minAvailable=2), "protects nobody"),
     ],
-    "21 constraint": [
+    "21b constraint": [
         (spread(ZONE, nodeTaintsPolicy="Honor"), ""),
         (spread(ZONE, max_skew=2, labelSelector={"matchLabels": {"app": "web"}}), ""),
         (spread(ZONE, max_skew=3, nodeTaintsPolicy="Ignore"), ""),
@@ -269,7 +269,7 @@ CASES: dict[str, list[tuple[Any, str]]] = {
         (spread(ZONE, labelSelector={"matchLabels": {"app": "api"}}), "selects none"),
         (spread(ZONE, nodeAffinityPolicy="Ignore"), "zone counts as empty"),
     ],
-    "21 request": [
+    "21b request": [
         ("250m", ""),
         (0.25, ""),
         ("240m", ""),
@@ -292,7 +292,7 @@ CASES: dict[str, list[tuple[Any, str]]] = {
         (limit_range("team", max={"cpu": "1"}), "no limit of memory"),
         (limit_range("team", default=TAKEN, min={"memory": "512Mi"}), "refused"),
     ],
-    "22 policy": [
+    "22b policy": [
         (java(RESTART), ""),
         (java(RESTART, ("cpu", "NotRequired")), ""),
         (java(RESTART, cpu="200m", memory="64Mi"), ""),
@@ -302,7 +302,7 @@ CASES: dict[str, list[tuple[Any, str]]] = {
         (java(RESTART, ("cpu", "RestartContainer")), "its CPU is resized"),
         (java(RESTART, cpu="100m"), "nothing to resize"),
     ],
-    "22 largest": [
+    "22b largest": [
         ("1", ""),
         (1, ""),
         ("1000m", ""),
@@ -312,7 +312,7 @@ CASES: dict[str, list[tuple[Any, str]]] = {
         ("800m", "may be more"),
         ("1001m", "do not fit"),
     ],
-    "23 claim": [
+    "23b claim": [
         (resource_claim("mine", device_request("gpu", memory="40Gi")), ""),
         (resource_claim("other-name", device_request("gpu", memory="80Gi")), ""),
         (resource_claim("mine", [device_request("a", memory="17Gi"), device_request("b")]), ""),
@@ -323,7 +323,7 @@ CASES: dict[str, list[tuple[Any, str]]] = {
         (resource_claim("mine", [device_request("two", count=2), device_request("b", memory="40Gi")]), "how large"),
         (claim_template("mine", device_request("gpu", memory="40Gi")), "A ResourceClaim is asked for"),
     ],
-    "23 list": [
+    "23b list": [
         (claim_template("pair", [device_request("pair", count=2), device_request("large", memory="40Gi")]), ""),
         (claim_template("pair", [device_request("two", "16Gi", count=2), device_request("one")]), ""),
         (claim_template("p", [device_request("a", count=2), device_request("b", "80Gi"), device_request("c")]), ""),

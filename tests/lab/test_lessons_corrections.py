@@ -37,13 +37,13 @@ WORDS = {
     ),
     "5 a tolerated taint costs nothing": ("12", "get for a pod that tolerates the taint", "loses points"),
     "6 quotas are bounded in core.c": (
-        "03",
+        "03b",
         "`tg_set_cfs_bandwidth` in [`kernel/sched/core.c`",
         r"bandwidth` in .{,9}/fair",
     ),
     "7 skew is the candidate's": ("13", "plus one if the pod matches itself, minus the smallest", "fullest"),
     "8 a pod may leave backoffQ early": (
-        "15",
+        "15b",
         "Since 1.33 a pod may be taken out of backoffQ",
         "leaves backoffQ",
     ),

@@ -24,7 +24,7 @@ def made(*pods: dict[str, Any], swap: str = "1Gi", kubelet: dict[str, Any] = KUB
 
 
 CLUSTERS: dict[str, list[tuple[Any, str]]] = {
-    "20 stays": [
+    "20b stays": [
         (lambda: made(pod("cache", memory="120Mi", memory_limit="120Mi", uses=USES)), ""),
         (lambda: made(pod("cache", "100m", "150Mi", guaranteed=True, uses=USES)), ""),
         (lambda: made(pod("cache", memory="120Mi", uses=USES, priority_class="system-node-critical")), ""),
@@ -42,16 +42,18 @@ CLUSTERS: dict[str, list[tuple[Any, str]]] = {
         (lambda: made(pod("cache", memory="8Gi", memory_limit="8Gi", uses=USES)), "does not run"),
     ],
 }
-ROWS = [pytest.param(answer, words, id=words or f"right {i}") for i, (answer, words) in enumerate(CLUSTERS["20 stays"])]
+ROWS = [
+    pytest.param(answer, words, id=words or f"right {i}") for i, (answer, words) in enumerate(CLUSTERS["20b stays"])
+]
 
 
 @pytest.mark.parametrize(("answer", "words"), ROWS)
 def test_a_pod_that_may_not_swap_is_right_and_other_answers_get_their_hint(answer: Any, words: str) -> None:
-    said = judged(content("20").exercises["stays"], answer(), None)
+    said = judged(content("20b").exercises["stays"], answer(), None)
     assert said.right == (not words), said.text
     assert words in said.text
 
 
 def test_a_container_of_another_name_is_named() -> None:
     other = made({**pod("cache"), "spec": {"containers": [container("app", memory="1Gi", memory_limit="1Gi")]}})
-    assert judged(content("20").exercises["stays"], other, None).right is False
+    assert judged(content("20b").exercises["stays"], other, None).right is False

@@ -14,6 +14,9 @@ from kitlib.lab.exercise import judged
 from kitlib.lab.lessons import content
 
 NUMBERS: dict[str, tuple[float, dict[Any, str]]] = {
+    "25 processes": (40, {100: "as a whole", 50: "does not divide", 60: "Subtract", 160: "Subtract"}),
+    "25 minutes": (5, {1: "until 1.23", 10: "longest back-off", 60: "five minutes", 0: "five minutes"}),
+    "12b counts": (1, {2: "also needs its overhead", 0: "450m + 100m", 3: "450m + 100m", 1.8: "450m + 100m"}),
     "01 smallest": (1000, {100: "1m of the period", 10: "is a limit", 1: "first line", 5000: "first line"}),
     "03 enough": (2, {1: "CPU is scarce", 0.1: "not a limit", 4: "two CPUs at most", 3: "two CPUs at most"}),
     "03 neighbour": (1, {0.22: "by cgroups", 2: "is busy", 0.5: "divide the CPUs", 1.8: "divide the CPUs"}),
@@ -28,7 +31,7 @@ NUMBERS: dict[str, tuple[float, dict[Any, str]]] = {
     ),
     "05 capacity": (750, {500: "allocatable", 250: "1000 × 2 / 8", 999: "1000 × 2 / 8", 2: "1000 × 2 / 8"}),
     "06 percent": (858993459, {0.8: "in bytes", 819: "in bytes", 8589934592: "in bytes", 800_000_000: "in bytes"}),
-    "06 pods": (32, {110: "only lower", 8: "4 pods for each", 4: "4 pods for each", 16: "4 pods for each"}),
+    "06b pods": (32, {110: "only lower", 8: "4 pods for each", 4: "4 pods for each", 16: "4 pods for each"}),
     "07 allocatable": (
         700,
         {800: "reservation for the system", 600: "threshold", 1000: "1000 − 100", 900: "1000 − 100"},
@@ -41,7 +44,7 @@ NUMBERS: dict[str, tuple[float, dict[Any, str]]] = {
     ),
     "09 units": (104857600, {100_000_000: "M is 2^20", 100: "M is 2^20", 1024: "M is 2^20", 104857601: "M is 2^20"}),
     "09 times": (5.88, {10: "on v1", 100: "last column", 17: "last column", 1: "last column"}),
-    "04 tmpfs": (20, {100: "charged to the cgroup", 180: "does not raise", 30: "one cgroup", 80: "one cgroup"}),
+    "04b tmpfs": (20, {100: "charged to the cgroup", 180: "does not raise", 30: "one cgroup", 80: "one cgroup"}),
     "10 removal": (2, {1: "sandbox", 0: "has children", 3: "own", 4: "below"}),
     "15 starve": (0, {1: "next small", 4: "let through", 2: "Five small", 3: "Five small"}),
     "10 restarted": (200, {150: "dead container", 50: "new limit", 350: "new limit", 100: "new limit"}),
@@ -49,11 +52,11 @@ NUMBERS: dict[str, tuple[float, dict[Any, str]]] = {
     "11 reclaim": (660, {400: "to the threshold", 260: "together", 60: "together", 140: "together"}),
     "12 tolerated": (100, {0: "not counted", 50: "fewest", 1: "fewest", 33: "fewest"}),
     "13 two": (1, {3: "3 + 1", 2: "equal counts", 0: "skew of each", 6: "skew of each"}),
-    "13 revision": (0, {4: "old revision", 1: "pod-template-hash", 2: "pod-template-hash", 8: "pod-template-hash"}),
-    "13 waits": (4, {2: "maxSkew 1", 6: "two zones", 3: "maxSkew pods each", 8: "maxSkew pods each"}),
+    "13b revision": (0, {4: "old revision", 1: "pod-template-hash", 2: "pod-template-hash", 8: "pod-template-hash"}),
+    "13b waits": (4, {2: "maxSkew 1", 6: "two zones", 3: "maxSkew pods each", 8: "maxSkew pods each"}),
     "14 lowest": (11, {10: "not lower", 1: "priority 10", 101: "priority 10", 1000: "priority 10"}),
-    "14 own-victim": (0, {1: "cannot be satisfied", 2: "one candidate", 3: "one candidate", 4: "one candidate"}),
-    "15 slow-events": (0, {10: "over long", 60: "with a minute", 1: "with a minute", 50: "with a minute"}),
+    "14b own-victim": (0, {1: "cannot be satisfied", 2: "one candidate", 3: "one candidate", 4: "one candidate"}),
+    "15b slow-events": (0, {10: "over long", 60: "with a minute", 1: "with a minute", 50: "with a minute"}),
     "16 upgrade": (1, {0: "two columns", 2: "two columns", 13: "two columns", 5: "two columns"}),
     "17 least": (1000, {1500: "requests now", 4000: "has 3", 500: "4 − 3", 3000: "4 − 3"}),
     "17 noexecute": (3, {2: "Three nodes", 1: "each node", 4: "each node", 0: "each node"}),
@@ -66,7 +69,10 @@ NUMBERS: dict[str, tuple[float, dict[Any, str]]] = {
     "19 back": (200, {120: "can go too", 250: "no copy on any disk", 80: "except those", 400: "except those"}),
     "20 limited": (1024, {3072: "its request", 16384: "all the swap", 2048: "The limit does not", 512: "node memory"}),
     "20 percent": (15, {0.15: "In percent", 1500000: "microseconds", 1.5: "10 000 000", 35: "between the two looks"}),
-    "20 line": (640, {512: "Half of the limit", 384: "counted from the request", 768: "the way itself", 947: "factor"}),
+    "20b line": (
+        640,
+        {512: "Half of the limit", 384: "counted from the request", 768: "the way itself", 947: "factor"},
+    ),
     "21 evictions": (3, {5: "keeps the average", 4: "keeps the average", 2: "still a skew of 2", 1: "one by one"}),
     "22 allocatable": (9, {10: "taken off", 8.5: "imagefs", 1: "less 10%", 5: "less 10%"}),
     "23 three": (0, {2: "on the pod's node", 4: "only two", 1: "on one node", 8: "on one node"}),
@@ -75,6 +81,7 @@ NUMBERS: dict[str, tuple[float, dict[Any, str]]] = {
     "24 weight": (2, {1: "spreading constraints win", 3: "Less is enough", 10: "free[", 0: "free["}),
 }
 WORDS: dict[str, tuple[str, dict[Any, str]]] = {
+    "12b selector": ("all", {"none": "own namespace", "own": "without the field", "default": "all, own or none"}),
     "01 parent": (
         "/kubepods/besteffort",
         {
@@ -84,7 +91,7 @@ WORDS: dict[str, tuple[str, dict[Any, str]]] = {
         },
     ),
     "02 zero": ("BestEffort", {"Burstable": "above zero", "Guaranteed": "no other request"}),
-    "03 more-than-limit": (
+    "03b more-than-limit": (
         "cpuCFSQuota: false",
         {
             "cpu-quota": "boolean",
@@ -94,9 +101,9 @@ WORDS: dict[str, tuple[str, dict[Any, str]]] = {
             "cpuManagerPolicy: none": "Only the policy static",
         },
     ),
-    "06 daemons": ("they are killed", {"nothing": "memory limit", "they are evicted": "pods only", "they wait": "or"}),
+    "06b daemons": ("they are killed", {"nothing": "memory limit", "they are evicted": "pods only", "they wait": "or"}),
     "07 no-memory": ("none", {"besteffort": "memory requests", "both": "memory requests", "all": "or"}),
-    "08 siblings": (
+    "08b siblings": (
         "2-3",
         {"1-2": "the cores are 0-1", "0-1": "the cores are", "2": "the cores are", "2,4": "the cores are"},
     ),
@@ -104,7 +111,7 @@ WORDS: dict[str, tuple[str, dict[Any, str]]] = {
         "0,7,16-32,39,48-63",
         {"0,32": "exclusive lists", "0-63": "exclusive lists", "7,16-31,39,48-63": "stay in the shared pool"},
     ),
-    "08 whole-cores": (
+    "08b whole-cores": (
         "SMTAlignmentError",
         {"TopologyAffinityError": "threads of a core", "UnexpectedAdmissionError": "SMT"},
     ),
@@ -124,7 +131,7 @@ WORDS: dict[str, tuple[str, dict[Any, str]]] = {
     "16 match-label-keys": ("1.27", {"1.25": "alpha", "1.26": "Ask each", "1.36": "Ask each"}),
     "23 plugin": ("NodeResourcesFit", {"DynamicResources": "about claims only", "NodePorts": "One of the two"}),
 }
-LITERAL = {"03 more-than-limit", "08 siblings", "08 reserved", "13 room"}
+LITERAL = {"03b more-than-limit", "08b siblings", "08 reserved", "13 room"}
 """Words that are read in another way than letter by letter."""
 
 
@@ -167,7 +174,7 @@ def test_a_wrong_word_gets_its_hint(exercise: str) -> None:
     for answer, words in wrong.items():
         made = verdict(exercise, answer)
         assert made.right is False and words in made.text, (answer, made.text)
-    for answer in ("", f"not {right}" if exercise != "03 more-than-limit" else "not known", 42, True, ["?"]):
+    for answer in ("", f"not {right}" if exercise != "03b more-than-limit" else "not known", 42, True, ["?"]):
         made = verdict(exercise, answer)
         assert made.right is False and made.text.strip(), answer
 
@@ -179,16 +186,16 @@ def test_the_same_setting_has_several_names() -> None:
         "cpuManagerPolicy: static",
         "the static CPU manager policy: cpuManagerPolicy",
     ):
-        assert verdict("03 more-than-limit", answer).right, answer
+        assert verdict("03b more-than-limit", answer).right, answer
     for answer in ("2,3", "3,2", " 2-3 "):
-        assert verdict("08 siblings", answer).right, answer
+        assert verdict("08b siblings", answer).right, answer
     assert verdict("10 without-qos", "--enforce-node-allocatable").right
     assert verdict("13 room", "worker2").right is False
 
 
 PAIRS: dict[str, tuple[tuple[float, float], dict[tuple[float, float], str]]] = {
     "05 two": ((988, 999), {(988, 988): "own request", (999, 999): "own request", (500, 999): "The first"}),
-    "14 default": ((0, 500), {(500, 500): "never changes", (0, 0): "without a class", (1, 500): "priority 0"}),
+    "14b default": ((0, 500), {(500, 500): "never changes", (0, 0): "without a class", (1, 500): "priority 0"}),
 }
 
 

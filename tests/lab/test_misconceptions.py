@@ -38,8 +38,8 @@ def test_each_prediction_of_a_lab_has_a_wrong_answer_and_its_misconception(folde
 
 
 def test_no_entry_is_left_over() -> None:
-    there = {(name[:2], key) for name in NAMES for key in content(name).questions}
+    there = {(name.partition("-")[0], key) for name in NAMES for key in content(name).questions}
     there |= {(f"lab {one.name[:2]}", p.key) for one in LABS for p in LabFolder.read(one).definition.predictions}
     written = tomllib.loads(FILE.read_text(encoding="utf-8"))
     assert {(place, key) for place, keys in written.items() for key in keys} == there
-    assert notebooks() == [name[:2] for name in NAMES]
+    assert notebooks() == [name.partition("-")[0] for name in NAMES]

@@ -142,7 +142,7 @@ def test_the_labs_that_a_notebook_names_exist(notebook: Notebook) -> None:
 
 
 def test_every_lab_says_which_notebook_teaches_it() -> None:
-    numbers = {name[:2] for name in NAMES}
+    numbers = {name.partition("-")[0] for name in NAMES}
     for path in (ROOT / "labs").glob("*/lab.toml"):
         assert set(tomllib.loads(path.read_text(encoding="utf-8"))["teaches"]) <= numbers
 
@@ -153,7 +153,7 @@ def test_the_page_about_the_course_lists_notebooks_and_labs_as_they_are() -> Non
         path.parent.name: tomllib.loads(path.read_text(encoding="utf-8")) for path in (ROOT / "labs").glob("*/lab.toml")
     }
     for name in NAMES:
-        notebook, number = Notebook(name), name[:2]
+        notebook, number = Notebook(name), name.partition("-")[0]
         title = notebook.headings[0].partition(" · ")[2]
         question = re.search(r"^> (.+)$", notebook.prose, re.M)
         assert '"simulated"' not in notebook.code[0], f"{name} runs on real nodes too"

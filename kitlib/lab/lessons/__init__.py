@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kitlib.lab.exercise import Exercise, Question
+from kitlib.lab.moved import moved_from
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,16 @@ def content(notebook: str) -> Content:
     questions: Sequence[Question] = module.QUESTIONS
     exercises: Sequence[Exercise] = module.EXERCISES
     return Content({one.key: one for one in questions}, {one.key: one for one in exercises}, _written(notebook))
+
+
+def content_of_any_copy(notebook: str) -> Content:
+    """Return a notebook's content, with the questions and exercises to which only older copies of its file refer."""
+    found = content(notebook)
+    for key, home in moved_from(notebook).items():
+        there = content(home)
+        found.questions.update({key: there.questions[key]} if key in there.questions else {})
+        found.exercises.update({key: there.exercises[key]} if key in there.exercises else {})
+    return found
 
 
 def _written(notebook: str) -> frozenset[str]:

@@ -7,20 +7,29 @@ from typing import Any
 from kitlib.lab import pictures as show
 from kitlib.lab.exercise import Exercise, Question, choice, first_problem, number
 
-_FITS = {
-    (True, True): "both",
-    (True, False): "only may-use-8",
-    (False, True): "only asks-3",
-    (False, False): "neither",
-}
 NODES = ("old", "gpu", "full", "closed", "half", "lopsided")
 
 
-def _changed(same: tuple[bool, bool]) -> str:
-    scores, node = same
-    if node:
-        return "nothing" if scores else "the scores only"
-    return "the scores and the node"
+def _pack(answer: Any, _: Any) -> str:
+    fit = answer.score_frame()["NodeResourcesFit", "raw"].to_dict()
+    return first_problem(
+        (answer.pod.name != "web", "Make the decision for the pod web."),
+        (
+            fit["half"] <= fit["lopsided"],
+            "The node half is used more, so packing must give it a higher score: is the strategy MostAllocated?",
+        ),
+    )
+
+
+def _own(answer: Any, _: Any) -> str:
+    rejecting = [row["plugin"] for row in answer.filter_rows() if row["node"] == "lopsided" and row["reasons"]]
+    return first_problem(
+        ("NotOnBigNodes" not in rejecting, "The node lopsided has 8 CPUs: NotOnBigNodes must reject it."),
+        (
+            answer.suggested_host != "half",
+            f"The decision is {answer.suggested_host or 'no node'}; the node half has 4 CPUs.",
+        ),
+    )
 
 
 QUESTIONS = [
@@ -70,17 +79,6 @@ QUESTIONS = [
         ),
     ),
     Question(
-        "run-all",
-        "With runAllFilters, how many reasons would the event's message contain for the node named closed?",
-        unit="reasons",
-        why="The node named closed is cordoned and too small, and its label matches. The option "
-        "runAllFilters made every cycle slower.",
-        picture=show.steps(
-            "The node closed, with every filter",
-            lambda seen: {"": [(f"reason {place}", reason, "stops") for place, reason in enumerate(seen["of"], 1)]},
-        ),
-    ),
-    Question(
         "percentage",
         "A cluster has 1000 equal nodes and the default percentageOfNodesToScore. How many feasible "
         "nodes does the scheduler find before it stops the search?",
@@ -96,112 +94,7 @@ QUESTIONS = [
             picked=["percentage default"],
         ),
     ),
-    Question(
-        "prefilter",
-        "A cluster has 200 nodes; the pod may run on node-7 only. How many nodes do the filter plugins evaluate "
-        "in 1.24?",
-        choices=["all 200", "1"],
-        answer_of=lambda asked: "1" if asked["1.24"] * 20 < asked["1.23"] else "all 200",
-        why="Since 1.24 a PreFilter plugin can restrict the candidate nodes (PreFilterResult), and "
-        "NodeAffinity does so. Release 1.23 evaluated all nodes.",
-        picture=show.amounts(
-            "Questions to filter plugins about nodes",
-            lambda seen: {f"release {release}": asked for release, asked in seen.observed.items()},
-            picked=["release 1.24"],
-        ),
-    ),
-    Question(
-        "extender",
-        "How many node names does the scheduler send to the extender?",
-        unit="nodes",
-        answer_of=len,
-        why="The extender gets only the nodes that the plugins accept. It cannot add a node.",
-        picture=show.places(
-            "Nodes that the extender gets",
-            lambda seen: {
-                node["name"]: show.PlaceCard([], "sent", "chosen")
-                if node["name"] in seen.observed
-                else show.PlaceCard([], "rejected before", "refused")
-                for node in seen["of"]
-            },
-        ),
-    ),
-    Question(
-        "limits",
-        "Which of the two pods, may-use-8 and asks-3, fit on the node?",
-        choices=list(_FITS.values()),
-        answer_of=lambda fits: _FITS[fits],
-        why="The scheduler ignores limits and usage: 2 of 4 CPUs are requested, so 2 CPUs are left.",
-        picture=show.outcomes(
-            "Which pod fits into 2 free CPUs",
-            lambda seen: {
-                pod: ("fits" if fits else "does not fit", fits)
-                for pod, fits in zip(("may-use-8", "asks-3"), seen.observed, strict=True)
-            },
-        ),
-    ),
-    Question(
-        "overhead",
-        "A pod requests 1 CPU and its runtime class has an overhead of 250m. Does the scheduler place the pod?",
-        choices=["yes: overhead is not a request", "no: overhead is added to its request"],
-        answer_of=lambda hosts: (
-            "yes: overhead is not a request" if hosts[1] else "no: overhead is added to its request"
-        ),
-        why="Without the overhead the pod would fit. The scheduler adds the overhead of 250m to the "
-        "request (stable since 1.24). The effective request also includes init containers and "
-        "sidecars.",
-        picture=show.amounts(
-            "CPU that the scheduler counts",
-            {"without overhead": 1000, "with overhead": 1250},
-            unit="m",
-            bounds=[("allocatable", 1000)],
-            crossed=lambda seen: {
-                name: "too large"
-                for name, node in zip(("without overhead", "with overhead"), seen.observed, strict=True)
-                if not node
-            },
-        ),
-    ),
-    Question(
-        "busy",
-        "While the pod c uses the CPU, the scheduler decides about the pod web again. What differs "
-        "from the first decision?",
-        choices=["nothing", "the scores only", "the scores and the node"],
-        answer_of=_changed,
-        why="The node named full is nearly idle but has no room. The node named lopsided is busy but has "
-        "room. The scheduler counts only requests.",
-        picture=show.outcomes(
-            "While c uses the CPU",
-            lambda seen: {
-                what: ("equal" if same else "different", same)
-                for what, same in zip(("scores of the nodes", "best node"), seen.observed, strict=True)
-            },
-        ),
-    ),
 ]
-
-
-def _pack(answer: Any, _: Any) -> str:
-    fit = answer.score_frame()["NodeResourcesFit", "raw"].to_dict()
-    return first_problem(
-        (answer.pod.name != "web", "Make the decision for the pod web."),
-        (
-            fit["half"] <= fit["lopsided"],
-            "The node half is used more, so packing must give it a higher score: is the strategy MostAllocated?",
-        ),
-    )
-
-
-def _own(answer: Any, _: Any) -> str:
-    rejecting = [row["plugin"] for row in answer.filter_rows() if row["node"] == "lopsided" and row["reasons"]]
-    return first_problem(
-        ("NotOnBigNodes" not in rejecting, "The node lopsided has 8 CPUs: NotOnBigNodes must reject it."),
-        (
-            answer.suggested_host != "half",
-            f"The decision is {answer.suggested_host or 'no node'}; the node half has 4 CPUs.",
-        ),
-    )
-
 
 EXERCISES = [
     Exercise(

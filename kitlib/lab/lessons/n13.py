@@ -11,12 +11,6 @@ from kitlib.lab.exercise import Exercise, Question, first_problem, number
 
 NOWHERE = "nowhere: it stays pending"
 WORKERS = ("worker", "worker2", "worker3", "worker4", NOWHERE)
-ADDED = "zone3, after the autoscaler has added it"
-THIRD = ("zone1 or zone2", ADDED, "it waits for ever")
-
-
-def _third(zone: str) -> str:
-    return {"zone3": ADDED, "pending": "it waits for ever"}.get(zone, "zone1 or zone2")
 
 
 def _side(fate: tuple[str, list[str]]) -> str:
@@ -32,6 +26,22 @@ def _default_policy(fate: tuple[list[str], dict[str, Any]]) -> str:
 def _fate(best: Sequence[str] | str) -> str:
     """Return the best nodes of a decision in words."""
     return best if isinstance(best, str) else ", ".join(best) or "pending"
+
+
+def _room(answer: Any, _: Any) -> str:
+    from dataclasses import replace
+
+    first = story("affinity-and-skew")
+    free = [p for p in first.pods if p.spec.node_name != "worker"]
+    best = replace(first, pods=free).decide("1.23").best
+    return first_problem(
+        (str(answer) in best, ""),
+        (
+            str(answer) == "worker4",
+            "In 1.23 the scheduler counts the pods on worker3, so zone2 has more pods than zone1.",
+        ),
+        (True, "The node worker has room only if pods leave it. Then zone1 has fewer matching pods than zone2."),
+    )
 
 
 QUESTIONS = [
@@ -81,90 +91,7 @@ QUESTIONS = [
             },
         ),
     ),
-    Question(
-        "third",
-        "Without minDomains, in which zone does the third pod run?",
-        choices=THIRD,
-        answer_of=_third,
-        why="A skew of 1 is allowed, so no pod has to wait, and the autoscaler adds no node in zone3.",
-        picture=show.placed(
-            "Pods by zone, without minDomains",
-            lambda seen: seen["of"],
-            chosen=lambda seen: seen.observed,
-            words={"zone1": "", "zone2": "", "zone3": ""},
-        ),
-    ),
-    Question(
-        "min",
-        "With minDomains: 3, in which zone does the third pod run?",
-        choices=THIRD,
-        answer_of=_third,
-        why="If the cluster has fewer zones than minDomains, the smallest count is 0. A second pod in any "
-        "zone would raise the skew to 2.",
-        picture=show.placed(
-            "Pods by zone, minDomains: 3",
-            lambda seen: seen["of"],
-            chosen=lambda seen: seen.observed,
-            words={"zone1": "", "zone2": "", "zone3": ""},
-        ),
-    ),
-    Question(
-        "rounded",
-        "Do the scores of the nodes differ between releases 1.23 and 1.24?",
-        choices=["yes, by rounding", "no"],
-        answer_of=lambda differ: "yes, by rounding" if differ else "no",
-        why="The scheduler multiplies counts by a logarithm of the number of domains. Release 1.23 "
-        "truncates the product, and release 1.24 rounds it.",
-        picture=show.amounts(
-            "Points of PodTopologySpread",
-            lambda seen: {
-                f"{release} {node}": points for release, of in seen["of"].items() for node, points in of.items()
-            },
-            unit="points",
-        ),
-    ),
-    Question(
-        "defaults",
-        "A Service selects the pods of web. Which nodes have the highest score for the fourth pod?",
-        choices=["all four alike", "those of zone b", "a-1, beside the others"],
-        answer_of=lambda best: {("b-1", "b-2"): "those of zone b", ("a-1",): "a-1, beside the others"}.get(
-            tuple(best[1]), "all four alike"
-        ),
-        why="The default constraints prefer zones and hosts with fewer pods of the same Service. "
-        "Without a Service or an owner no selector defines which pods belong together.",
-        picture=show.outcomes(
-            "Best nodes for the fourth pod",
-            lambda seen: {
-                case: (", ".join(best), True)
-                for case, best in zip(("nothing selects it", "a Service selects it"), seen.observed, strict=True)
-            },
-        ),
-    ),
-    Question(
-        "cordoned",
-        "How many of the Deployment's 15 pods stay pending?",
-        unit="pods",
-        why="The scheduler counts the three pods of the cordoned zone. Each of the other zones may have "
-        "one pod more, so 4 + 4 + 3 pods run.",
-    ),
 ]
-
-
-def _room(answer: Any, _: Any) -> str:
-    from dataclasses import replace
-
-    first = story("affinity-and-skew")
-    free = [p for p in first.pods if p.spec.node_name != "worker"]
-    best = replace(first, pods=free).decide("1.23").best
-    return first_problem(
-        (str(answer) in best, ""),
-        (
-            str(answer) == "worker4",
-            "In 1.23 the scheduler counts the pods on worker3, so zone2 has more pods than zone1.",
-        ),
-        (True, "The node worker has room only if pods leave it. Then zone1 has fewer matching pods than zone2."),
-    )
-
 
 EXERCISES = [
     Exercise(
@@ -194,29 +121,5 @@ answer = replace(first, pods=free).decide("1.23").best[0]
         "answer = 1",
         "Only the third zone can take the pod, on its host without a pod. On the other host the skew "
         "would be 1 + 1 − 0 = 2.",
-    ),
-    Exercise(
-        "revision",
-        "matchLabelKeys adds the new pod's value of the label to the selector of the constraint.",
-        number(
-            0,
-            {4: "Without matchLabelKeys the scheduler would count all four pods of the old revision."},
-            otherwise="The scheduler counts only pods with the same pod-template-hash.",
-        ),
-        "answer = 0",
-        "Each revision spreads separately, so pods that will be deleted do not affect the new revision.",
-    ),
-    Exercise(
-        "waits",
-        "With fewer zones than minDomains the smallest count is 0, so each zone may hold maxSkew pods.",
-        number(
-            4,
-            {
-                2: "2 is the right answer for maxSkew 1.",
-                6: "6 is the right answer for three zones. The cluster has two zones.",
-            },
-            otherwise="Two zones can have maxSkew pods each.",
-        ),
-        "answer = 4",
     ),
 ]

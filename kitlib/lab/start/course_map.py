@@ -13,9 +13,10 @@ from typing import Any
 from kitlib.lab.launch import START, course_source
 from kitlib.lab.progress import Progress
 
-WORDS_PER_MINUTE = 180
-SECONDS_PER_CELL = 35
-"""Time to read and run a code cell, and to look at its result."""
+WORDS_PER_MINUTE = 200
+SECONDS_PER_RUN = 30
+"""Time to run a code cell that asks nothing, and to look at its result."""
+SECONDS_PER_QUESTION = 60
 _ASKED = re.compile(r"\blesson\.ask\(")
 
 
@@ -38,14 +39,14 @@ class Group:
     notebooks: tuple[str, ...]
 
 
-def _numbers(*ranges: tuple[int, int]) -> tuple[str, ...]:
-    return tuple(f"{number:02}" for first, last in ranges for number in range(first, last + 1))
-
-
+_ON_THE_NODE = "01 02 03 03b 04 04b 05 06 06b 07 08 08b 09 10 11 18 19 20 20b"
+_THE_SCHEDULER = "12 12b 13 13b 14 14b 15 15b 16 17"
+_DAY_TWO = "21 21b 22 22b 23 23b 24"
 GROUPS = (
-    Group("On the node", "what a pod, a request and a limit are", _numbers((1, 11), (18, 20))),
-    Group("The scheduler", "notebooks 01 and 02", _numbers((12, 17))),
-    Group("Day two and devices", "notebooks 04, 11 and 14", _numbers((21, 24))),
+    Group("On the node", "what a pod, a request and a limit are", tuple(_ON_THE_NODE.split())),
+    Group("The scheduler", "notebooks 01 and 02", tuple(_THE_SCHEDULER.split())),
+    Group("Day two and devices", "notebooks 04, 11 and 14", tuple(_DAY_TWO.split())),
+    Group("Older articles", "the notebooks that its sections name", ("25",)),
 )
 TOGETHER = Group("All of it together", "the node and the scheduler", ())
 """The group of labs that need notebooks of several groups."""
@@ -93,7 +94,7 @@ def course_map(progress: Progress) -> list[Card]:
     scores: dict[str, tuple[float, float]] = {}
     for name in {entry.lab for entry in progress.entries()}:
         scores[name] = progress.score(name)
-    notebooks = sorted(course_source("notebooks").glob("[0-9][0-9]-*.ipynb"))
+    notebooks = sorted(course_source("notebooks").glob("[0-9][0-9]*-*.ipynb"))
     cards = [_notebook(path, scores) for path in notebooks if path.name != START]
     labs = sorted(course_source("labs").glob("*/lab.toml"))
     return cards + [_lab(path, scores) for path in labs]
@@ -141,21 +142,32 @@ def _notebook(path: Path, scores: dict[str, tuple[float, float]]) -> Card:
     heading = next(iter(re.findall(r"^# (.+)$", prose, re.M)), path.stem)
     question = next(iter(re.findall(r"^> (.+)$", prose, re.M)), "").replace("`", "")  # a card shows plain text
     number, _, title = heading.partition(" · ")
-    seconds = len(prose.split()) * 60 / WORDS_PER_MINUTE + len(code) * SECONDS_PER_CELL
     asked = sum(len(_ASKED.findall(source)) for source in code)
     right, answered = scores.get(path.stem, (0.0, 0.0))
     return Card(
         "notebook",
-        path.name[:2],
+        path.stem.partition("-")[0],
         path.stem,
         title or number,
         question,
-        max(5, round(seconds / 300) * 5),
+        max(5, round(minutes_of(prose, code) / 5) * 5),
         f"notebooks/{path.name}",
         min(right, asked),
         asked,
         _state(answered, asked),
     )
+
+
+def minutes_of(prose: str, code: Sequence[str]) -> float:
+    """Return the minutes that a notebook takes.
+
+    Args:
+        prose: its text, without the questions, which are read in their own minute.
+        code: the sources of its code cells.
+    """
+    asked = sum(len(_ASKED.findall(source)) for source in code)
+    runs = sum(not _ASKED.search(source) for source in code)
+    return len(prose.split()) / WORDS_PER_MINUTE + (asked * SECONDS_PER_QUESTION + runs * SECONDS_PER_RUN) / 60
 
 
 def _state(reached: float, of: float, *, begun: bool = False) -> str:
