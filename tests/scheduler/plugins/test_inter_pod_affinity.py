@@ -7,7 +7,12 @@ from typing import Any
 import pytest
 
 from kitlib.api.core import Pod
+from kitlib.api.release import Release
+from kitlib.api.serialize import from_dict
 from kitlib.scheduler.decision import Decision
+from kitlib.scheduler.framework.plugin import Context
+from kitlib.scheduler.framework.snapshot import Snapshot
+from kitlib.scheduler.plugins.inter_pod_affinity import InterPodAffinity
 from kitlib.scheduler.profile import Profile
 from kitlib.scheduler.scheduler import Scheduler
 from kitlib.study.scenario import node_of, pod_of
@@ -129,3 +134,48 @@ def test_preferred_terms(pods: list[Any], spec: dict[str, Any], arguments: Any, 
     assert scores is not None
     found = scores.raw.get("InterPodAffinity")
     assert (found.tolist() if found is not None else None) == raw
+
+
+def other(app: str) -> Pod:
+    return from_dict(
+        {"metadata": {"name": "other", "uid": "other", "namespace": "default", "labels": {"app": app}}}, Pod
+    )
+
+
+@pytest.mark.parametrize(
+    ("spec", "old", "new", "expected"),
+    [
+        (affinity(near=[term(WEB)]), None, other("web"), True),
+        (affinity(near=[term(WEB)]), None, other("db"), False),
+        (affinity(near=[term(WEB)]), other("db"), other("web"), True),
+        (affinity(near=[term(WEB)]), other("web"), other("web"), False),
+        (affinity(near=[term(WEB)]), other("web"), other("db"), False),
+        (affinity(near=[term(WEB)]), other("web"), None, False),
+        (affinity(apart=[term(WEB)]), other("web"), None, True),
+        (affinity(apart=[term(WEB)]), other("db"), None, False),
+        (affinity(apart=[term(WEB)]), other("web"), other("db"), True),
+        (affinity(apart=[term(WEB)]), other("web"), other("web"), False),
+        (affinity(apart=[term(WEB)]), None, other("web"), False),
+        ({}, None, other("web"), False),
+    ],
+    ids=["comes", "another comes", "becomes one", "is one still", "is none any longer", "goes", "goes away from it",
+         "another goes", "is not avoided any longer", "is avoided still", "comes near", "no terms"],
+)  # fmt: skip
+def test_the_changes_of_other_pods_that_bring_a_pod_back(
+    spec: dict[str, Any], old: Pod | None, new: Pod | None, expected: bool
+) -> None:
+    """Source: interpodaffinity isSchedulableAfterPodChange."""
+    asked: Pod = pod_of({"name": "p", "spec": spec})
+    (_, hint), _ = InterPodAffinity().events_to_register(Context(Snapshot(), Release("1.36")))
+    assert hint is not None
+    assert hint(asked, old, new) is expected
+
+
+def test_a_pod_that_leaves_may_have_excluded_this_one() -> None:
+    asked: Pod = pod_of({"name": "p", "labels": WEB})
+    (_, hint), _ = InterPodAffinity().events_to_register(Context(Snapshot(), Release("1.36")))
+    assert hint is not None
+    for labels, expected in ((WEB, True), (DB, False)):
+        leaving = placed("s", "a1", {}, affinity(apart=[term(labels)]))
+        assert hint(asked, leaving, None) is expected
+        assert hint(asked, None, leaving) is False

@@ -202,3 +202,22 @@ def test_which_containers_have_exclusive_processors(gate: bool, level: bool, own
     spec = {"containers": [{"name": "c", "resources": own}], **({"resources": whole} if whole else {})}
     made = from_dict({"metadata": {"name": "p", "uid": "p"}, "spec": spec}, Pod)
     assert StaticPolicy(machine(), 0, release=release).exclusive_cpus(made, made.spec.containers[0]) == expected
+
+
+def test_a_container_that_has_its_processors_keeps_their_nodes() -> None:
+    """Source: staticPolicy.GetTopologyHints, after a restart of the kubelet."""
+    policy = StaticPolicy(machine(sockets=2, cores=2, threads=1), 0)
+    made = pod("p", "2")
+    container = made.spec.containers[0]
+    free = policy.hints(made, container)
+    assert free is not None
+    assert {(tuple(sorted(one.nodes or ())), one.preferred) for one in free} == {
+        ((0,), True), ((1,), True), ((0, 1), False),
+    }  # fmt: skip
+    assert policy.allocate(made, container) == {0, 1}
+    kept = policy.hints(made, container)
+    assert kept is not None
+    assert {tuple(sorted(one.nodes or ())) for one in kept} == {(0,), (0, 1)}
+    policy.state.assignments["p"]["c0"] = frozenset({0})
+    assert policy.hints(made, container) == []
+    assert policy.hints(pod("q", "500m"), pod("q", "500m").spec.containers[0]) is None
