@@ -23,6 +23,12 @@ def add(commands: Any) -> None:
     made.add_argument("--pyodide", type=Path, metavar="FILE", help="a Pyodide distribution (.tar.bz2) to put in")
     made.add_argument("--serve", action="store_true", help="serve the site that FOLDER holds on this machine")
     made.add_argument("--port", type=port, default=8000, help="of --serve (default: 8000)")
+    made.add_argument(
+        "--prefix",
+        metavar="PATH",
+        default="/",
+        help="of --serve: the path of the site on the server, as /kitlib/ on GitHub Pages (default: /)",
+    )
     made.set_defaults(run=run)
 
 
@@ -53,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
 def _serve(options: argparse.Namespace) -> int:
     from kitlib.lab.site_server import site_server
 
-    with site_server(options.folder, options.port) as server:
-        print(f"{options.folder}: http://127.0.0.1:{server.server_address[1]}/ until Ctrl-C", flush=True)
+    with site_server(options.folder, options.port, options.prefix) as server:
+        print(f"{options.folder}: http://127.0.0.1:{server.server_address[1]}{options.prefix} until Ctrl-C", flush=True)
         server.serve_forever()
     return 0

@@ -68,3 +68,29 @@ def test_a_folder_without_a_site_and_a_port_that_is_taken_are_refused(tmp_path: 
         site_server(tmp_path / "empty")
     with pytest.raises(KitError, match=f"port {port}: Address already in use"):
         site_server(tmp_path, port)
+
+
+def test_a_site_below_a_path_is_there_and_nowhere_else(tmp_path: Path) -> None:
+    (tmp_path / "jupyter-lite.json").write_text("{}")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "index.html").write_text("<p>docs</p>")
+    with site_server(tmp_path, prefix="/kitlib/") as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        port = server.server_address[1]
+        assert asked(port, "/kitlib/docs/")[2] == b"<p>docs</p>"
+        assert gzip.decompress(asked(port, "/kitlib/docs/?q=/x", Accept_Encoding="gzip")[2]) == b"<p>docs</p>"
+        status, headers, _ = asked(port, "/kitlib")
+        assert (status, headers["Location"]) == (301, "/kitlib/")
+        status, headers, _ = asked(port, "/kitlib/docs")
+        assert status == 301 and headers["Location"].endswith("/kitlib/docs/")
+        for path in ("/", "/docs/", "/kitlibdocs/"):
+            assert asked(port, path)[0] == 404, path
+            assert asked(port, path, "HEAD", Accept_Encoding="gzip")[0] == 404, path
+        server.shutdown()
+
+
+@pytest.mark.parametrize("prefix", ["", "kitlib", "/kitlib", "kitlib/", "/a b/", "//"])
+def test_a_prefix_is_a_path_that_begins_and_ends_with_a_slash(tmp_path: Path, prefix: str) -> None:
+    (tmp_path / "jupyter-lite.json").write_text("{}")
+    with pytest.raises(KitError, match="must begin and end with a slash"):
+        site_server(tmp_path, prefix=prefix)
