@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 
 from kitlib.advisor.counted_statuses import fill_in_statuses
 from kitlib.advisor.findings import Gap
-from kitlib.advisor.printed import printed
+from kitlib.advisor.printed import check_end, printed
 from kitlib.api.apps import ReplicaSet, StatefulSet
 from kitlib.api.boundary import guarded
 from kitlib.api.collector import collector_paused
@@ -30,7 +30,7 @@ from kitlib.api.core import (
 )
 from kitlib.api.defaults import set_defaults
 from kitlib.api.devices import DeviceClass, ResourceClaim, ResourceSlice
-from kitlib.api.errors import Forbidden, KitError, NotFound
+from kitlib.api.errors import Forbidden, KitError, ManifestError, NotFound
 from kitlib.api.meta import KubeObject, ObjectMeta, OwnerReference
 from kitlib.api.pod_strategy import merge_label_keys
 from kitlib.api.policy import PodDisruptionBudget, PriorityClass
@@ -89,7 +89,14 @@ class Dump:
             ManifestError: the text is not that output.
             KitError: the output has no node.
         """
-        return cls._of([obj for source in sources for obj in load(printed(source))], release, profile)
+        read: list[KubeObject] = []
+        for source in sources:
+            try:
+                read += load(printed(source))
+            except ManifestError:
+                check_end(source)
+                raise
+        return cls._of(read, release, profile)
 
     @classmethod
     def of_items(

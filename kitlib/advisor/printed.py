@@ -29,12 +29,13 @@ def printed(source: Source) -> Source:
         ManifestError: the text is a table, a description or an error; the message names the option for objects.
     """
     text, name = read_source(source, 4 * HEAD)
-    head = head_of(text)
+    noisy = head_of(text)
+    head = _without_noise(noisy)
     if _TABLE.match(head):
         raise ManifestError(f"this is a table of kubectl get: {AS_JSON}", file=name)
     if _DESCRIBED.match(head):
         raise ManifestError(f"this is the text of kubectl describe: {AS_JSON}", file=name)
-    if not _NOISE.match(head):
+    if not _NOISE.match(noisy):
         if not hasattr(source, "read"):
             return source  # a path is passed on, so that messages name the file
         return f"{text}\n" if isinstance(text, str) else text  # with a line break: text is not taken for a path
@@ -60,9 +61,32 @@ def head_of(text: str | bytes) -> str:
     return decoded.lstrip("\ufeff \r\n\t")
 
 
+def _without_noise(head: str) -> str:
+    """Return the beginning of a text from the first line that is no warning or error."""
+    lines = head.splitlines(keepends=True)
+    first = next((i for i, line in enumerate(lines) if line.strip() and not _NOISE.match(line)), len(lines))
+    return "".join(lines[first:])
+
+
 def is_description(text: str | bytes) -> bool:
     """Return whether a text is the output of kubectl describe."""
-    return bool(_DESCRIBED.match(head_of(text)))
+    return bool(_DESCRIBED.match(_without_noise(head_of(text))))
+
+
+def check_end(source: Source) -> None:
+    """Check that JSON which could not be read is complete.
+
+    Raises:
+        ManifestError: the text starts as JSON and ends before its last bracket.
+    """
+    if hasattr(source, "read"):
+        return  # it has been read
+    text, name = read_source(source)
+    plain = text if isinstance(text, str) else text.decode("utf-8", "replace")
+    if _without_noise(plain[:HEAD].lstrip("\ufeff \r\n\t"))[:1] not in ("{", "[") or plain.rstrip()[-1:] in ("}", "]"):
+        return
+    size = len(plain.encode())
+    raise ManifestError(f"the JSON is cut off after {size} bytes: run the kubectl command again", file=name)
 
 
 def described(text: str) -> list[tuple[str, str, str]]:

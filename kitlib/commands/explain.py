@@ -80,25 +80,40 @@ def _run(options: argparse.Namespace) -> int:
 
 def _message(parts: dict[str, Any], as_json: bool) -> int:
     from kitlib.advisor.message import in_words
+    from kitlib.advisor.redact import visible
 
-    print(json.dumps(parts, indent=2, ensure_ascii=False) if as_json else "\n".join(in_words(parts)))
+    print(visible(json.dumps(parts, indent=2, ensure_ascii=False) if as_json else "\n".join(in_words(parts))))
     return 0
 
 
 def _description(text: str, as_json: bool) -> int:
-    """Explain the events of a described pod that say why it waits, the newest last.
+    """Explain the newest event of a described pod that says why it waits.
 
     Raises:
-        KitError: no event says it.
+        KitError: there is no event.
     """
+    from kitlib.advisor.bound_pods import SANDBOX_EVENTS, VOLUME_EVENTS
+    from kitlib.advisor.last_word import FAILED
     from kitlib.advisor.message import decode
     from kitlib.advisor.printed import AS_JSON, described
+    from kitlib.advisor.redact import visible
     from kitlib.api.errors import KitError
 
-    events = [one for one in described(text) if one[0] == "FailedScheduling"]
+    events = described(text)
     if not events:
-        raise KitError(f"the text of kubectl describe has no event FailedScheduling: {AS_JSON}")
-    return _message(decode(events[-1][2]), as_json)
+        raise KitError(f"the text of kubectl describe has no event: {AS_JSON}")
+    stages = {**dict.fromkeys(VOLUME_EVENTS, "volumes"), **dict.fromkeys(SANDBOX_EVENTS, "start"), FAILED: "filters"}
+    # kubectl prints the newest event last: a pod that has its node since is not explained by an older refusal.
+    reason, by, message = next((one for one in reversed(events) if one[0] in stages), events[-1])
+    if reason == FAILED:
+        return _message(decode(message), as_json)
+    stage, message = stages.get(reason, ""), visible(message)
+    if as_json:
+        print(json.dumps({"stage": stage, "reason": reason, "saidBy": by, "message": message}, indent=2))
+        return 0
+    print(f"{f'Stage {stage}: ' if stage else 'The newest event: '}{by} reported {reason}: {message}")
+    print(f"The scheduler is not what the pod waits for. For the whole answer, {AS_JSON}")
+    return 0
 
 
 _TITLES = {

@@ -293,3 +293,27 @@ def test_a_pod_of_a_group_is_said_to_wait_for_what_the_kit_does_not_model(
     answer = json.loads(out)
     assert code == 3 and answer["verdict"] == "uncertain"
     assert [(one["field"], one["decides"]) for one in answer["notModelled"]] == [("spec.schedulingGroup", True)]
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        (
+            "Warning  FailedMount  2m  kubelet  no configmap",
+            "Stage volumes: kubelet reported FailedMount: no configmap",
+        ),
+        ("Warning  FailedCreatePodSandBox  2m  kubelet  no network", "Stage start: kubelet reported FailedCreatePod"),
+        ("Normal  Pulling  2m  kubelet  pulling", "The newest event: kubelet reported Pulling: pulling"),
+        (
+            "Warning  FailedScheduling  9m  default-scheduler  0/1 nodes are available: 1 Insufficient cpu.\n"
+            "  Warning  FailedMount  2m  kubelet  no configmap",
+            "Stage volumes",
+        ),
+    ],
+    ids=["volume", "sandbox", "another event", "after the scheduler's refusal"],
+)
+def test_a_description_is_explained_by_its_newest_event(events, said, tmp_path, capsys):
+    file = tmp_path / "described.txt"
+    file.write_text(f"Name:             web-0\nNamespace:        shop\nEvents:\n  {events}\n")
+    assert cli.main(["explain", "-f", str(file)]) == 0
+    assert capsys.readouterr().out.startswith(said)
