@@ -311,6 +311,40 @@ def test_a_webhook_answers_in_a_pod_through_its_service(kubectl: Client) -> None
     assert 'admission webhook "in-a-pod.example.com" denied the request: 600000 from /validate?timeout=10s' in refused
 
 
+def test_a_pod_and_a_service_are_reached_through_the_api_server(kubectl: Client) -> None:
+    """Source: registry/core/pod ResourceLocation; registry/core/service/storage ResourceLocation."""
+    large = "x" * 600_000  # more than a stream's window
+    serve = f"echo hello > page; printf %s {'x' * 6000} > six; for i in $(seq 100); do cat six; done > large; "
+    container = {
+        "name": "c",
+        "image": "busybox",
+        "command": ["sh", "-c", f"cd /tmp; {serve} exec python3 -m http.server 8080 --bind 127.0.0.1"],
+        "ports": [{"name": "http", "containerPort": 8080}],
+        # Once ready, always ready: on a busy machine a probe may fail, and an unready pod is no endpoint.
+        "readinessProbe": {"tcpSocket": {"port": 8080}, "periodSeconds": 1, "failureThreshold": 1000},
+    }
+    meta = {"name": "page", "labels": {"app": "page"}}
+    spec = {"terminationGracePeriodSeconds": 0, "containers": [container]}
+    port = {"name": "web", "port": 80, "targetPort": "http"}
+    objects = [
+        {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec},
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": meta,
+            "spec": {"selector": {"app": "page"}, "ports": [port]},
+        },
+    ]
+    kubectl("apply", "-f", kubectl.file("page.yaml", "\n---\n".join(map(json.dumps, objects))))
+    kubectl("wait", "--for=condition=Ready", "pod/page", "--timeout=60s")
+    root = "/api/v1/namespaces/default"
+    for place in ("pods/page", "pods/page:8080", "services/page:80", "services/page:web"):
+        assert kubectl("get", "--raw", f"{root}/{place}/proxy/page") == "hello\n"
+    assert kubectl("get", "--raw", f"{root}/services/page:80/proxy/large") == large
+    assert "NotFound" in kubectl.refused("get", "--raw", f"{root}/pods/page/proxy/none")
+    assert "error trying to reach service" in kubectl.refused("get", "--raw", f"{root}/pods/page:9/proxy/page")
+
+
 def test_run_it_attaches_to_a_terminal_of_the_container(kubectl: Client) -> None:
     terminal = Terminal(kubectl, "run", "-it", "tool", "--image=busybox", "--restart=Never", "--", "sh")
     terminal.until(r"\$ ")
