@@ -26,6 +26,7 @@ from kitlib.lab.manifests import (
 from kitlib.lab.prediction import Prediction, Verdict
 from kitlib.lab.progress import Progress
 from kitlib.lab.readings import (
+    adjustment_of,
     arrival,
     burst_times,
     cpu_mask,
@@ -58,6 +59,7 @@ __all__ = [
     "Progress",
     "Verdict",
     "Wrong",
+    "adjustment_of",
     "arrival",
     "burst_times",
     "container",

@@ -75,7 +75,7 @@ class WarmUp:
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         import ipywidgets as ipw
 
-        said = "From earlier notebooks, with other numbers, one after the other."
+        said = "From earlier notebooks, with other numbers. Skip the questions of notebooks that you have not done."
         head = f"<b>Do you remember?</b> {said}"
         boxes = [
             question_box(question, told=reveal) for question, reveal in zip(self.questions, self.reveals, strict=True)

@@ -64,8 +64,19 @@ def problems_of(facts: Facts, pod) -> list[tuple[bool, str]]:
 
 @checks.again("reasons", "the pod is made again tomorrow")
 def tomorrow(facts: Experiment) -> None:
-    """The scheduler places the same manifest on the same node, where its work gets the CPU."""
-    facts.make_again(facts.variant.pod, 15, main="cpu=1 memory=20Mi")
+    """The pod waits for its node while that is cordoned, and runs there afterwards, where its work gets the CPU."""
+    name = facts.variant.pod
+    facts.patch("Node", NODE, {"spec": {"unschedulable": True}})
+    facts.make_again(name, 10, main="cpu=1 memory=20Mi")
+    elsewhere = facts.pod(name).spec.node_name
+    facts.expect(
+        elsewhere in ("", NODE),  # a pod that tolerates everything may run on a cordoned node
+        found=f"{name} on {elsewhere} while {NODE} is cordoned",
+        expected=f"{name} waits for {NODE}",
+        hint=f"the pod's data are on {NODE} only: a preference, or a label of several nodes, lets it run elsewhere",
+    )
+    facts.patch("Node", NODE, {"spec": {"unschedulable": False}})
+    facts.let_pass(15)
     pod = facts.runs(facts.variant.pod, "does its manifest lead it there by itself?")
     facts.expect(
         pod.spec.node_name == NODE,

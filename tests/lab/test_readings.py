@@ -5,6 +5,7 @@ import pytest
 from kitlib.cluster import Cluster
 from kitlib.lab.manifests import pod
 from kitlib.lab.readings import (
+    adjustment_of,
     arrival,
     cpu_mask,
     cpu_stat,
@@ -121,3 +122,11 @@ def test_memory_is_watched_with_its_kills():
         log = cluster.node().kernel_log()
         assert len(kills) == sum("Killed process" in line for line in log) == 2
         assert seconds == list(range(1, 11)) and used[0] == 60 * 2**20 and None in used
+
+
+def test_an_adjustment_is_the_same_for_a_manifest_and_for_its_pod() -> None:
+    with Cluster.simulated() as cluster:
+        manifest = pod("half", memory="512Mi")
+        cluster.apply(manifest)
+        assert adjustment_of(manifest, 2**30) == adjustment_of(cluster.pod("half"), 2**30) == 500
+        assert adjustment_of(pod("none"), 2**30) == 1000

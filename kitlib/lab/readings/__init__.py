@@ -10,6 +10,7 @@ from kitlib.lab.readings.cgroup_files import FileNames, file_names, pod_cgroup, 
 from kitlib.lab.readings.cpu import burst_times, cpu_mask, cpu_stat, cpu_used, quota_periods
 from kitlib.lab.readings.memory import (
     MemoryWatch,
+    adjustment_of,
     memory_parts,
     memory_used,
     oom_scores,
@@ -22,6 +23,7 @@ from kitlib.lab.readings.pods import arrival, failed, phases, placed, wait_until
 __all__ = [
     "FileNames",
     "MemoryWatch",
+    "adjustment_of",
     "arrival",
     "burst_times",
     "cpu_mask",

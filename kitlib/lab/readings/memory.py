@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from kitlib.api.core import Pod
+from kitlib.api.defaults import set_defaults
+from kitlib.api.serialize import from_dict
 from kitlib.kubelet.cm.cgroup_levels import running_containers
 from kitlib.kubelet.cm.cgroup_tree import UNLIMITED_V1
 from kitlib.kubelet.qos.policy import get_container_oom_score_adjust
@@ -92,6 +95,17 @@ def pressure_of(cluster: Any, name: str, resource: str = "memory", container: st
     node = cluster.node(cluster.pod(name).spec.node_name)
     line = node.read(pod_cgroup(cluster, name, container).path, f"{resource}.pressure").splitlines()[0]
     return {key: float(value) for key, value in (pair.split("=") for pair in line.split()[1:])}
+
+
+def adjustment_of(pod: Pod | dict[str, Any], memory: int) -> int:
+    """Return the oom_score_adj that the kubelet computes for the first container of a pod, or of its manifest.
+
+    Args:
+        pod: the pod, with its defaults, or its manifest.
+        memory: memory of the machine in bytes.
+    """
+    made = set_defaults(from_dict(pod)) if isinstance(pod, dict) else pod
+    return get_container_oom_score_adjust(made, made.spec.containers[0], memory)
 
 
 def oom_scores(cluster: Any) -> list[dict[str, Any]]:
