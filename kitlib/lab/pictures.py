@@ -11,7 +11,7 @@ Face: the kinds `amounts` to `points`, and `where` and `levels` for their data.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -135,22 +135,22 @@ def admission(
     return steps(title, boxes)
 
 
-def fates(title: str, words: Mapping[str, str] | None = None) -> Picture:
+def fates(title: str, words: Any = None) -> Picture:
     """Return the picture of what became of each pod of the cluster: one card a pod, struck out if it failed.
 
     Args:
         title: the subject in a few words.
-        words: pod -> words about it, such as its usage.
+        words: pod -> words about it, such as its usage, or a function of `Findings`.
     """
 
     def cards(seen: Findings) -> dict[str, Any]:
-        made = {}
+        made, said = {}, (words(seen) if callable(words) else words) or {}
         for one in seen.cluster.pods():
             states = [container.state for container in one.status.container_statuses]
             reasons = [one.status.reason, *(state.get("terminated", {}).get("reason", "") for state in states)]
             phase = ", ".join(filter(None, (one.status.phase, *dict.fromkeys(reasons))))
             state = {"Pending": "queue", "Failed": "gone"}.get(one.status.phase, "")
-            made[one.name] = PlaceCard([], ": ".join(filter(None, ((words or {}).get(one.name), phase))), state)
+            made[one.name] = PlaceCard([], ": ".join(filter(None, (said.get(one.name), phase))), state)
         return made
 
     return places(title, cards)

@@ -15,8 +15,7 @@ from kitlib.api.errors import KitError
 from kitlib.api.podresources import pod_requests
 from kitlib.api.resource import Quantity
 from kitlib.charts.base import Chart
-from kitlib.charts.node_bar import node_bar
-from kitlib.charts.scene import Area, BarScale, Box, Line, Mark, Scene, Token
+from kitlib.charts.node_bar import node_bar, part_at
 from kitlib.kubelet.cm.node_allocatable import (
     Reservations,
     eviction_reservation,
@@ -27,19 +26,17 @@ from kitlib.kubelet.cm.node_allocatable import (
 from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.views.units import size
 from kitlib.widgets._parts.base import Field, KitWidget
-from kitlib.widgets._parts.board_picture import BoardPicture
+from kitlib.widgets._parts.drawn_picture import DrawnPicture, quantity_text
 from kitlib.widgets._parts.nodes import node_of
 from kitlib.widgets._parts.pod_board import cpu_text
 
 _AMOUNTS = ("cpu", "memory")
-_KINDS = {
-    "kube-reserved": "own",
-    "system-reserved": "warn",
-    "eviction-hard": "bad",
-    "requested by pods": "ok",
-    "free": "free",
-}
-"""Part of a node -> its look."""
+_RESERVED = ("kube-reserved", "system-reserved", "eviction-hard")
+_STEPS = {"cpu": 50, "memory": 64 * 2**20}
+"""Steps of a border in milli-CPU and bytes."""
+HELP = (
+    "Drag the dot of a border, or press arrow keys on it: the part becomes larger or smaller. Delete removes the part."
+)
 MAX_PODS = 110
 """The kubelet's default; it has no effect on CPU and memory."""
 
@@ -54,7 +51,7 @@ class NodeBar(KitWidget):
     """
 
     title = "Node bar"
-    try_this = "keep 1Gi for the system and see what is left for pods."
+    try_this = "drag the border of system-reserved to 1Gi and see what is left for pods."
 
     def __init__(self, source: Any = None, node: str = "") -> None:
         machine_node = None if source is None else node_of(source, node)
@@ -87,8 +84,9 @@ class NodeBar(KitWidget):
         row.add_class("kitlib-row")
         self._figures = ipw.HTML()
         self._figures.add_class("kitlib-sentence")
-        self.board = BoardPicture("From capacity to what is free")
-        super().__init__([row, self._figures], picture=self.board)
+        self._parts: dict[str, dict[str, float]] = {}
+        self.picture = DrawnPicture(self._on_act, help=HELP)
+        super().__init__([row, self._figures], picture=self.picture)
         self.refresh()
 
     @staticmethod
@@ -150,6 +148,8 @@ class NodeBar(KitWidget):
         self._figures.value = f"<p>{html.escape(text)}</p>"
         for resource in _AMOUNTS:
             self._warn(resource, parts[resource]["requested by pods"], status.allocatable[resource])
+        del parts["cpu"]["eviction-hard"]  # the kubelet has no eviction signal of CPU
+        self._parts = parts
         return node_bar(parts, {"cpu": "m", "memory": "bytes"})
 
     def _warn(self, resource: str, requested: float, allocatable: Quantity) -> None:
@@ -159,25 +159,25 @@ class NodeBar(KitWidget):
         self.fields["requested by pods", resource].hint(text if requested > most else "")
 
     def paint(self, chart: Chart) -> None:
-        columns = chart.columns
-        rows = list(zip(columns["resource"], columns["part"], columns["value"], strict=True))
-        boxes = []
-        for resource in _AMOUNTS:
-            parts = {part: float(value) for name, part, value in rows if name == resource}
-            capacity = _number(self._quantity("capacity", resource), resource)
-            scale = BarScale(capacity, sum(parts.values()))
-            tokens = [
-                Token(f"{resource} {part}", part, _amount(value, resource), _KINDS[part], "", scale.of(value), "", True)
-                for part, value in parts.items()
-                if value
-            ]
-            allocatable = capacity - sum(parts[name] for name in ("kube-reserved", "system-reserved", "eviction-hard"))
-            note = f"{_amount(allocatable, resource)} of {_amount(capacity, resource)} allocatable"
-            lines = [Line(scale.of(capacity), f"capacity {_amount(capacity, resource)}", "bad" if scale.over else "")]
-            kind = "bad" if scale.over else ""
-            boxes.append(Box(resource, resource, tokens, note, "bar", kind, lines, note))
-        legend = [Mark(part, kind) for part, kind in _KINDS.items()]
-        self.board.bring([Scene([Area("node", "", boxes, wide="100%")])], legend)
+        self.picture.show(chart)
+
+    def _on_act(self, act: dict[str, Any]) -> None:
+        """Move the border of a part: its field gets the amount, in steps, and the other parts keep theirs."""
+        resource, _, part = str(act.get("what", "")).partition(" ")
+        given, step = self._parts[resource], _STEPS[resource]
+        if act["act"] == "drag":
+            wanted = part_at(float(act["x"]), part, given, self.picture.width)
+        else:
+            wanted = 0.0 if act["act"] == "unset" else given[part] + step * int(act.get("by", 0))
+        if part != "requested by pods":
+            others = sum(given[name] for name in _RESERVED if name in given and name != part)
+            wanted = min(wanted, given["capacity"] - others)
+        amount = max(0, int(wanted // step * step if act["act"] != "drag" else round(wanted / step) * step))
+        text = quantity_text(resource, amount) if amount else ""
+        control = self.fields[part, resource].control
+        if text == control.value:
+            self.refresh()
+        control.value = text
 
     def _at_least_one(self, resource: str) -> Quantity:
         amount = self._quantity("capacity", resource)

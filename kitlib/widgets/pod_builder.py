@@ -31,7 +31,7 @@ from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.kubelet.qos.policy import get_container_oom_score_adjust
 from kitlib.kubelet.qos.qos_class import get_pod_qos
 from kitlib.widgets._parts.base import KitWidget, labelled
-from kitlib.widgets._parts.drawn_picture import DrawnPicture
+from kitlib.widgets._parts.drawn_picture import DrawnPicture, quantity_text
 from kitlib.widgets._parts.live_cluster import OnCluster, live_cluster
 from kitlib.widgets._parts.nodes import node_of
 from kitlib.widgets._parts.pod_advice import allocatable_of, amount_of, pod_advice
@@ -177,7 +177,7 @@ class PodBuilder(KitWidget):
             wanted = min(wanted, other)
         if kind == "limit":
             wanted = max(wanted, other or 0, step)
-        text = "" if open_end else _quantity(resource, int(wanted))
+        text = "" if open_end else quantity_text(resource, int(wanted))
         if text == field.amount:
             self.refresh()
         field.amount = text
@@ -186,12 +186,6 @@ class PodBuilder(KitWidget):
 def _step(resource: str, end: int) -> int:
     """Return the step of a key on a lid: a fortieth of the scale in CPU, a 32nd in memory, at least 5m and 1Mi."""
     return max(5, end // 200 * 5) if resource == "cpu" else max(2**20, end // 32)
-
-
-def _quantity(resource: str, value: int) -> str:
-    if resource == "cpu":
-        return f"{value // 1000}" if value % 1000 == 0 else f"{value}m"
-    return f"{value // 2**30}Gi" if value % 2**30 == 0 else f"{value // 2**20}Mi"
 
 
 def pod_files_chart(

@@ -266,7 +266,7 @@ class TestNodeBar:
     def test_a_reservation_moves_the_bar_and_too_much_of_it_is_explained(self, open_cells):
         page = open_cells(self.CODE)
         box = widget(page)
-        page.wait_for_selector(".kitlib-board-token")
+        page.wait_for_selector(".kitlib-drawn svg")
         type_into(page, box.get_by_label("cpu kube-reserved", exact=True), "1")
         wait_for_sentence(page, "500 of 3000m allocatable requested (17%)")
         type_into(page, box.get_by_label("memory system-reserved", exact=True), "9Gi")

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from kitlib.charts.node_bar import _LOOKS, scale_of
 from kitlib.cluster import Cluster
 from kitlib.cluster.nodes.host_load import HostTime
 from kitlib.cluster.nodes.simulated import SimulatedNode
@@ -42,6 +43,37 @@ class TestNodeBar:
         self.field(bar, "kube-reserved", "memory").control.value = "2Gi"
         self.field(bar, "eviction-hard", "memory").control.value = "1Gi"
         assert "memory 13Gi" in bar._figures.value and "limited to 14Gi" in bar._figures.value
+
+    @pytest.mark.parametrize(
+        ("part", "resource"),
+        [
+            ("system-reserved", "memory"),
+            ("eviction-hard", "memory"),
+            ("kube-reserved", "cpu"),
+            ("requested by pods", "cpu"),
+        ],
+    )
+    def test_a_dragged_border_is_the_amount_at_the_pointer_and_leaves_the_other_parts(self, part, resource):
+        bar = NodeBar()
+        self.field(bar, "kube-reserved", resource).control.value = "1"
+        before = dict(bar._parts[resource])
+        left = 8 + sum(before.get(name, 0) for name in list(_LOOKS)[: list(_LOOKS).index(part)]) * scale_of(before, 720)
+        bar.picture.act("drag", what=f"{resource} {part}", x=left + before["capacity"] / 4 * scale_of(before, 720), y=0)
+        after = bar._parts[resource]
+        assert after[part] == before["capacity"] / 4
+        assert {name: after[name] for name in after if name != part} == {n: before[n] for n in before if n != part}
+        bar.picture.act("step", what=f"{resource} {part}", by=1)
+        assert bar._parts[resource][part] > after[part]
+        bar.picture.act("unset", what=f"{resource} {part}")
+        assert bar._parts[resource][part] == 0
+
+    def test_reservations_cannot_be_dragged_beyond_the_capacity(self):
+        bar = NodeBar()
+        bar.picture.act("drag", what="memory kube-reserved", x=700, y=0)
+        bar.picture.act("step", what="memory system-reserved", by=5000)
+        parts = bar._parts["memory"]
+        assert sum(parts[name] for name in ("kube-reserved", "system-reserved", "eviction-hard")) <= parts["capacity"]
+        assert bar.problem == "" and all(field.problem == "" for field in bar.fields.values())
 
     @pytest.mark.parametrize(
         ("part", "resource", "text", "beside", "message"),

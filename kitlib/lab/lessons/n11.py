@@ -63,10 +63,13 @@ QUESTIONS = [
         "selects the pod of lower priority, not the pod with the larger excess.",
         picture=show.fates(
             "What became of each pod",
-            {
-                "idle": "40Mi above its request, priority 0",
-                "report": "140Mi above, priority 1000",
-                "cache": "below its request",
+            lambda seen: {
+                name: f"{words}, evicted first" if name == seen.observed else words
+                for name, words in {
+                    "idle": "40Mi above its request, priority 0",
+                    "report": "140Mi above, priority 1000",
+                    "cache": "below its request",
+                }.items()
             },
         ),
     ),

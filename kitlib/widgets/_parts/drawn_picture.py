@@ -21,6 +21,13 @@ NARROWEST, WIDEST = 280, 1000
 """Minimum and maximum width of a picture in pixels."""
 
 
+def quantity_text(resource: str, value: int) -> str:
+    """Return a dragged amount as Kubernetes writes it: milli-CPU, or bytes in whole Mi or Gi."""
+    if resource == "cpu":
+        return f"{value // 1000}" if value % 1000 == 0 else f"{value}m"
+    return f"{value // 2**30}Gi" if value % 2**30 == 0 else f"{value // 2**20}Mi"
+
+
 class DrawnPicture(anywidget.AnyWidget):
     """A picture that the kernel draws.
 
