@@ -266,6 +266,8 @@ DEFAULTS: dict[str, tuple[tuple[int, Setting], ...]] = {
     # grace period in seconds of the eviction manager at a hard threshold or a limit; 0 was mistaken for the pod's own
     # grace period, also for force-deleted pods (kubernetes#124063)
     "immediateEvictionGracePeriodSeconds": ((23, 0), (31, 1)),
+    # whether a pod fails whose init container was OOMKilled with exit code 0, or stays Pending (kubernetes#115331)
+    "oomKilledInitFailsPod": ((23, False), (27, True)),
     # whether the time of a preStop hook counts against the grace period (kubernetes#115835)
     "preStopHookUsesGracePeriod": ((23, False), (28, True)),
     # --node-monitor-grace-period of kube-controller-manager

@@ -22,6 +22,7 @@ from typing import Any
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject, is_condition_true
+from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy, from_dict, to_dict
 from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.apiserver.store.kinds import resource
@@ -61,8 +62,8 @@ class StandIn(HollowNode):
     A pod with the annotation `fk/ready: "false"` runs without being ready.
     """
 
-    def __init__(self, plan: NodePlan) -> None:
-        super().__init__(plan)
+    def __init__(self, plan: NodePlan, release: Release) -> None:
+        super().__init__(plan, release)
         self._api: APIServer | None = None
         self._seconds = 0.0
         self._due: dict[tuple[str, bool], tuple[float, Pod]] = {}
@@ -105,7 +106,7 @@ class RecordedCluster(SimulatedCluster):
     """A simulated cluster of the recording's nodes."""
 
     def _make_node(self, one: NodePlan) -> Any:
-        return StandIn(one)
+        return StandIn(one, self.release)
 
 
 def check(case: dict[str, Any]) -> dict[str, Any]:

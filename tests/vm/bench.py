@@ -346,7 +346,9 @@ class Simulated(Side):
     def do_take(self, words: str) -> str:
         """`take NAME MEMORY`."""
         name, memory = words.split()
-        return self._becomes(name, lambda phase: phase._replace(memory=phase.memory + _size(memory)))
+        process = self.kernel.processes[self.made[name]]
+        cache = min(process.wants.cache, process.cache)  # a puppet does not read reclaimed files again
+        return self._becomes(name, lambda phase: phase._replace(memory=phase.memory + _size(memory), cache=cache))
 
     def do_cache(self, words: str) -> str:
         """`cache NAME MEMORY`."""

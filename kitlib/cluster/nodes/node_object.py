@@ -5,17 +5,20 @@ Source: kubelet nodestatus (MachineInfo, Images), kubelet_node_status.go (initia
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
+from typing import Protocol
 
-from kitlib.api.core import ContainerImage, Node
+from kitlib.api.core import ContainerImage, Node, Secret
 from kitlib.api.node_declared_features import discover
 from kitlib.api.resource import Quantity
+from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.kubelet.cm.node_allocatable import node_status
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.images.image_gc import Image
 from kitlib.kubelet.loop.node_conditions import first_conditions
+from kitlib.kubelet.pods.objects import Reference, TokenReference
 from kitlib.node.simulated.network import NodeNetwork
 
 MAX_IMAGES = 50
@@ -55,3 +58,16 @@ def image_list(images: Iterable[Image]) -> list[ContainerImage]:
     """Return images as a node's status lists them, the largest first. Source: nodestatus.Images."""
     ordered = sorted(images, key=lambda image: -image.size)[:MAX_IMAGES]
     return [ContainerImage(names=[image.name], size_bytes=image.size) for image in ordered]
+
+
+class TokenSource(Protocol):
+    """The tokens of a node; see `projected_tokens.ProjectedTokens`."""
+
+    def find(self, api: APIServer, reference: Reference) -> Secret | None: ...
+
+
+def find_object(api: APIServer, tokens: Callable[[], TokenSource], one: Reference) -> object | None:
+    """Return an object that a pod refers to: a token of the node, which is not stored, or one of the store."""
+    if TokenReference.parse(one) is not None:
+        return tokens().find(api, one)
+    return api.store.find(one.kind, one.name, one.namespace, copy=False)

@@ -6,12 +6,14 @@ Source: plugin/pkg/auth/authorizer/node: a kubelet may read what its pods name, 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import cast
 
 from kitlib.api.core import ConfigMap, Node, NodeSpec, PersistentVolume, PersistentVolumeClaim, Pod, Secret
 from kitlib.api.meta import ObjectMeta
 from kitlib.api.serialize import to_dict
 from kitlib.apiserver.admission.apiserver import APIServer
+from kitlib.cluster.nodes.node_object import find_object
 from kitlib.cluster.nodes.projected_tokens import ProjectedTokens
 from kitlib.kubelet.pods.objects import NODE, Reference, references, tokens, volume_of
 
@@ -35,7 +37,7 @@ class ObjectSync:
         if not pods and not self._sent:
             return None
         wanted = sorted({one for pod in pods for one in (*references(pod), *tokens(pod))})
-        find = self._tokens.finder(api)
+        find = partial(find_object, api, lambda: self._tokens)
         found = {one: find(one) for one in (self._node, *wanted)}
         claims = [one for one in found.values() if isinstance(one, PersistentVolumeClaim) and one.spec.volume_name]
         found |= {one: find(one) for one in map(volume_of, claims)}

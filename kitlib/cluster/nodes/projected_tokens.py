@@ -7,7 +7,6 @@ Source: kubelet token.Manager (GetServiceAccountToken, requiresRefresh); registr
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -48,16 +47,6 @@ class ProjectedTokens:
         self._issued = {one: issued for one, issued in self._issued.items() if now < issued.renew_at}
         self._issued[reference] = _Issued(_secret(reference, made, now), now + _renewed_after(asked.seconds))
         return self._issued[reference].secret
-
-    def finder(self, api: APIServer) -> Callable[[Reference], object | None]:
-        """Return a function that finds the objects that pods refer to: tokens here, all others in the store."""
-
-        def find(one: Reference) -> object | None:
-            if TokenReference.parse(one) is not None:
-                return self.find(api, one)
-            return api.store.find(one.kind, one.name, one.namespace, copy=False)
-
-        return find
 
 
 def _issue(api: APIServer, pod: Pod, account: ServiceAccount, asked: TokenReference, now: datetime) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
 from kitlib.api.clock import EPOCH
@@ -16,9 +17,9 @@ from kitlib.cluster.nodes.base import NodeBase
 from kitlib.cluster.nodes.bound_pods import BoundPods
 from kitlib.cluster.nodes.config import node_config
 from kitlib.cluster.nodes.interfaces import Owners, Record, Usages
+from kitlib.cluster.nodes.node_object import find_object
 from kitlib.cluster.nodes.origin import Origin
 from kitlib.cluster.nodes.plan import KubeletSource, NodePlan
-from kitlib.cluster.nodes.projected_tokens import ProjectedTokens
 from kitlib.cluster.nodes.reports import StoreReports
 from kitlib.cluster.nodes.simulated_streams import KILLED, SimulatedStreams
 from kitlib.kubelet.cm.cgroup_tree import CgroupTree, Version
@@ -43,6 +44,7 @@ SIGNALS: Final = (2, 3, 9, 15)
 """The signals that can end a simulated process: SIGINT, SIGKILL, SIGTERM."""
 
 if TYPE_CHECKING:
+    from kitlib.cluster.nodes.projected_tokens import ProjectedTokens
     from kitlib.kubelet.pods.volume_files import Files
     from kitlib.node.common.log import Log
     from kitlib.node.simulated.shell.machine import Data
@@ -74,7 +76,7 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         self.plan, self.name, self._record = plan, plan.name, record_action
         self.config = node_config(plan, release)
         self.kernel = Kernel(plan.machine, version)
-        self._reports, self._tokens = StoreReports(plan.name, EPOCH), ProjectedTokens()
+        self._reports = StoreReports(plan.name, EPOCH)
         self.followed = []
         self.network = node_network(number, self.config.settings.max_pods)
         self._noted: set[tuple[str, str]] = set()
@@ -142,6 +144,12 @@ class SimulatedNode(SimulatedStreams, NodeBase):
                 self._reports.condition(condition)
         self._record("reboot", node=self.name)
 
+    @cached_property
+    def _tokens(self) -> ProjectedTokens:
+        from kitlib.cluster.nodes.projected_tokens import ProjectedTokens as Tokens  # loaded with the first token
+
+        return Tokens()
+
     def _start_again(self, plan: NodePlan, config: NodeConfig, *, delete_checkpoints: bool = False) -> None:
         old = self.kubelet
         self.kubelet = self._make_kubelet(config, old, delete_checkpoints=delete_checkpoints)
@@ -206,7 +214,7 @@ class SimulatedNode(SimulatedStreams, NodeBase):
             return
         self._reports.api = api
         self.kubelet.managers.find_claim = lambda space, name: api.store.find("ResourceClaim", name, space, copy=False)
-        self.kubelet.objects.find = self._tokens.finder(api)
+        self.kubelet.objects.find = partial(find_object, api, lambda: self._tokens)
         self.kubelet.handle(*pods.take())
         self._report_system_ooms()
         self.end_streams()

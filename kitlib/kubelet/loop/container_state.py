@@ -59,6 +59,11 @@ class ContainerState:
         return not self.alive and self.ended.get("exitCode") == 0
 
     @property
+    def initialized(self) -> bool:
+        """Whether, as an init container, it has succeeded without an OOM kill. Source: isInitContainerFailed."""
+        return self.succeeded and self.ended.get("reason") != "OOMKilled"
+
+    @property
     def exit_code(self) -> int:
         """The exit code of its last end; 1 while it runs."""
         return 1 if self.alive else int(self.ended.get("exitCode", 1))

@@ -223,8 +223,10 @@ class PodWorker:
             return True
         if is_restartable_init(state.container):
             return True
-        if state in self.inits and state.succeeded:
-            return False
+        if state in self.inits:  # a failed one may have the exit code 0
+            if state.initialized:
+                return False
+            return container_should_restart(state.container, self.pod.spec, state.exit_code or 1, self.release)
         return container_should_restart(state.container, self.pod.spec, state.exit_code, self.release)
 
     def has_work(self, now: float) -> bool:
@@ -264,7 +266,7 @@ class PodWorker:
                 if "Startup" in state.probes and not state.has_started:
                     return due  # its startup probe blocks the next container: computeInitContainerActions
                 continue
-            if state.succeeded:
+            if state.initialized:
                 continue
             if self._is_due(state, now):
                 due.append(state)
@@ -281,7 +283,7 @@ class PodWorker:
     @property
     def initialized(self) -> bool:
         """Whether every init container has succeeded, and every sidecar has started."""
-        return all(s.has_started if is_restartable_init(s.container) else s.succeeded for s in self.inits)
+        return all(s.has_started if is_restartable_init(s.container) else s.initialized for s in self.inits)
 
     def phase(self) -> str:
         """Return the pod's phase. Source: kubelet getPhase."""
@@ -291,8 +293,11 @@ class PodWorker:
         if self.terminating and all(not s.alive and s.ended for s in self.mains):
             return "Succeeded" if all(s.succeeded for s in self.mains) else "Failed"
         if self.inits:
-            if any(s.ended and not s.alive and not s.succeeded and not self.may_restart(s) for s in self.inits):
-                return "Failed"
+            ended = [s for s in self.inits if s.ended and not s.alive and not s.initialized]
+            failed = [s for s in ended if not self.may_restart(s)]
+            if failed:
+                zero = all(s.succeeded for s in failed)
+                return "Pending" if zero and not self.release.default("oomKilledInitFailsPod") else "Failed"
             if not self.initialized and not any(s.alive or s.ended for s in self.mains) and self._initializes:
                 return "Pending"
         if all(s.ended and not s.alive and not self.may_restart(s) for s in self.mains):

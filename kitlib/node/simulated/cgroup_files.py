@@ -79,6 +79,9 @@ class CgroupFiles:
         available: the kernel's controllers.
     """
 
+    on_reclaim: Callable[[str, int], int] | None = None
+    """Called with a cgroup and the bytes to reclaim from it and its descendants; returns the reclaimed bytes."""
+
     def __init__(
         self,
         version: Version,

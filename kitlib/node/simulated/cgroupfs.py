@@ -41,8 +41,6 @@ class SimulatedCgroupFS(CgroupFiles):
     """Called with the cgroup and the file of a counter to reset."""
     on_kill: Callable[[str], None] | None = None
     """Called with a cgroup whose processes, including those of its descendants, are to be killed."""
-    on_reclaim: Callable[[str, int], int] | None = None
-    """Called with a cgroup and the bytes to reclaim from it and its descendants; returns the reclaimed bytes."""
     alive: Callable[[int], bool] | None = None
     """Returns whether a process with this id exists; None = any id is accepted."""
     on_limit: Callable[[str, str], None] | None = None

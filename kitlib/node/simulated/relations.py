@@ -148,6 +148,9 @@ def _memory_v1(fs: CgroupFiles, path: str, file: str, limit: str) -> str:
         path, "memory.unreclaimable" if file == "memory.limit_in_bytes" else "memory.memsw.unreclaimable"
     )
     if used is not None and int(limit) < int(used):
+        if fs.on_reclaim is not None and file == "memory.limit_in_bytes":
+            # the kernel gives up only after it has reclaimed all that it can (mem_cgroup_resize_max)
+            fs.on_reclaim(path, int(fs.statistics(path, "memory.usage_in_bytes") or 0) - int(limit))
         raise Refused(errno.EBUSY, f"{used} bytes are in use and cannot be given back")
     return limit
 

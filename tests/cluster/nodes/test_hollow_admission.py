@@ -9,7 +9,7 @@ import pytest
 from kitlib.api.resource import Quantity
 from kitlib.cluster import Cluster
 
-NODES = [
+NODES: list[dict[str, Any]] = [
     {"name": "a", "cpus": 2, "memory": "4Gi", "apparmor": False, "kubelet": ["--eviction-hard="]},
     {"name": "b"},
 ]

@@ -90,7 +90,8 @@ def test_a_liveness_probe_sees_what_exec_has_written() -> None:
         cluster.advance(3)
         assert not cluster.pod("p").status.container_statuses[0].ready
         heard: list[Any] = []
-        cluster.node().exec("default", "p", "c", ["touch", "/tmp/ready"], heard.append, stdin=False, tty=False)
+        node: Any = cluster.node()
+        node.exec("default", "p", "c", ["touch", "/tmp/ready"], heard.append, stdin=False, tty=False)
         cluster.advance(3)
         assert heard[-1].code == 0
         assert cluster.pod("p").status.container_statuses[0].ready

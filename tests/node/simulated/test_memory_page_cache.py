@@ -149,3 +149,14 @@ def test_files_that_act_cannot_be_read(version: Any, path: str, file: str, reads
     with pytest.raises(CgroupError) as written:
         made.cgroups.write(path, file, "-5" if file == "memory.reclaim" else "5")
     assert (read.value.errno, written.value.errno) == (reads, writes)
+
+
+def test_a_v1_limit_that_is_refused_has_cost_the_page_cache() -> None:
+    """Seen on Linux 6.1 (tests/vm/test_memory_scenes.py, scene 3): EBUSY comes after reclaim has found nothing more."""
+    made = kernel(1, 200)
+    made.spawn(declared_workload("memory=60Mi cache=40Mi"), MAIN)
+    with pytest.raises(CgroupError) as refused:
+        made.cgroups.write(MAIN, "memory.limit_in_bytes", str(30 * MI))
+    assert refused.value.errno == errno.EBUSY
+    assert stat(made, MAIN, "cache") == [0]
+    assert made.memory.usage(MAIN) == 60 * MI

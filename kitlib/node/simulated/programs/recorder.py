@@ -32,6 +32,8 @@ SHORT_ROUND = 0.1
 """Seconds: a loop with shorter iterations is recorded by its average usage."""
 DEV_SHM = 64 * 2**20
 """Bytes of /dev/shm without a volume there. Source: containerd WithDefaultSandboxShm, shm size 65536k."""
+LONGEST = 1e12
+"""Maximum duration of a phase in seconds; `sleep` with more counts as endless."""
 ROUNDING = 1e-6
 """Seconds: a kill this close to the end of a phase belongs to the next one."""
 _SOURCES = {"/dev/zero": FOREVER, "/dev/urandom": FOREVER, "/dev/random": FOREVER, "/dev/full": FOREVER}
@@ -156,6 +158,8 @@ class RecordingMachine:
 
     def spend(self, seconds: float, *, cpus: float = 0.0, memory: int | None = None, pids: int = 1) -> None:
         """Record a phase."""
+        if seconds > LONGEST:
+            seconds = FOREVER
         killed = bool(self._kills) and self._kills[0] < self.now + seconds - ROUNDING
         if killed:
             seconds = max(self._kills.pop(0) - self.now, 0.0) + KILLING

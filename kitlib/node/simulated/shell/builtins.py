@@ -247,6 +247,12 @@ def _nothing(shell: ShellState, words: Sequence[str], streams: Streams) -> Resul
     return Result()
 
 
+def _jobs(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
+    """List the process ids of the background jobs, for `jobs -p`; the other forms are for people at a terminal."""
+    ids = "".join(f"{number}\n" for number in range(2, 2 + len(shell.jobs)))
+    return Result(Data(ids if "-p" in words else ""))
+
+
 def kill(shell: ShellState, number: int, targets: Sequence[str]) -> Result:
     """Send a signal to background jobs, by process id or as %1, or to process 1 from another process.
 
@@ -316,6 +322,7 @@ BUILTINS: dict[str, _Builtin] = {
     "continue": _jump("continue"),
     "exit": _exit,
     "export": _export,
+    "jobs": _jobs,
     "local": _export,
     "read": _read,
     "return": _jump("return"),
