@@ -159,8 +159,8 @@ def _handle(d: Drawing, x: float, lane: float, name: str, told: str, value: floa
         "aria_label": f"border of {name}",
         "aria_orientation": "horizontal",
         "aria_valuemin": 0,
-        "aria_valuemax": f"{capacity:g}",
-        "aria_valuenow": f"{value:g}",
+        "aria_valuemax": f"{capacity:.0f}",
+        "aria_valuenow": f"{value:.0f}",
         "aria_valuetext": told,
     }
     with d.part((x - _LANE / 2, lane, _LANE, _LANE), **names):

@@ -1,6 +1,7 @@
 """Node bar, shares race, eviction gauge, CPU map: figures are the kubelet's and the kernel's, errors stand in place."""
 
 import asyncio
+import re
 
 import pytest
 
@@ -66,6 +67,10 @@ class TestNodeBar:
         assert bar._parts[resource][part] > after[part]
         bar.picture.act("unset", what=f"{resource} {part}")
         assert bar._parts[resource][part] == 0
+
+    def test_the_values_of_the_borders_are_whole_numbers_for_screen_readers(self):
+        values = re.findall(r'aria-value(?:now|max|min)="([^"]*)"', NodeBar().picture.body)
+        assert len(values) == 21 and all(value.isdigit() for value in values)
 
     def test_reservations_cannot_be_dragged_beyond_the_capacity(self):
         bar = NodeBar()

@@ -64,6 +64,13 @@ QUESTIONS = [
         answer_of=lambda hosts: "on n2, beside db" if hosts[0] else "nowhere: it stays pending",
         why="Without namespaces and namespaceSelector a term selects pods of the pod's own namespace only, and db is "
         "in another one. With the selector team=shop the scheduler places web on n2.",
+        picture=show.outcomes(
+            "Where web goes",
+            lambda seen: {
+                case: (node or "stays pending", bool(node))
+                for case, node in zip(("without selector", "with namespaceSelector"), seen.observed, strict=True)
+            },
+        ),
     ),
     Question(
         "prefilter",

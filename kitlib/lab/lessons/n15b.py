@@ -70,6 +70,12 @@ QUESTIONS = [
         unit="cycles",
         why="activeQ is sorted by priority, so the scheduler first tries all fifty pods again. The small pod waits "
         "behind pods that do not fit.",
+        picture=show.amounts(
+            "Cycles until the small pod has its own",
+            lambda seen: {"large pods before it": seen.observed, "the small pod": 1},
+            unit="cycles",
+            picked=["large pods before it"],
+        ),
     ),
     Question(
         "quota",
