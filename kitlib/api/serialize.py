@@ -408,7 +408,8 @@ def _plain(value: Any) -> Any:
 def _time(value: datetime.datetime) -> str:
     """Format a time; cached, because many objects are created in the same second."""
     utc = value.astimezone(datetime.UTC) if value.tzinfo else value
-    return utc.strftime("%Y-%m-%dT%H:%M:%S") + (f".{utc.microsecond:06d}Z" if utc.microsecond else "Z")
+    # isoformat, since strftime writes the year 1 without its zeros
+    return utc.isoformat(timespec="microseconds" if utc.microsecond else "seconds").removesuffix("+00:00") + "Z"
 
 
 def to_json(obj: KubeStruct | Iterable[KubeStruct], *, indent: int | None = None) -> str:

@@ -185,3 +185,13 @@ def test_every_kind_that_a_release_serves_has_a_message(release: str) -> None:
     served = ResourceTable((), Release(release)).resources
     kinds = {(one.group_version, name) for one in served for name in (one.kind, f"{one.kind}List")}
     assert [kind for kind in sorted(kinds) if not is_known(*kind)] == [("v1", "BindingList")], "Bindings are not listed"
+
+
+def test_a_time_of_the_first_year_is_served_in_both_encodings(call: Any) -> None:
+    """The suite's test of Leases uses such times; `strftime` writes their year without zeros."""
+    leases, kind = "/apis/coordination.k8s.io/v1/namespaces/default/leases", "Lease"
+    spec = {"acquireTime": "0001-01-01T00:00:02.000000Z", "renewTime": "0001-01-01T00:00:05.500000Z"}
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": kind, "metadata": {"name": "a"}, "spec": spec}
+    assert call("POST", leases, encode_object(lease), content_type=PROTOBUF, accept=PROTOBUF)[0] == 201
+    assert call("GET", f"{leases}/a")[1]["spec"] == spec
+    assert decode_object(call("GET", f"{leases}/a", accept=PROTOBUF)[1])["spec"] == spec
