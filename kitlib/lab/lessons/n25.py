@@ -45,6 +45,14 @@ QUESTIONS = [
             else "into each container's cgroup"
         ),
         why="podPidsLimit applies to the pod as a whole: all of its containers share the 100 processes.",
+        picture=show.nested(
+            "Cgroups with a limit of processes",
+            lambda seen: [
+                (name, "pids.max" if where in seen.observed else "no limit")
+                for where, name in (("pod", "the pod two"), ("a", "the container a"))
+            ],
+            picked=lambda seen: [place for place, where in enumerate(("pod", "a")) if where in seen.observed],
+        ),
     ),
     Question(
         "huge",
@@ -55,6 +63,16 @@ QUESTIONS = [
         ),
         why="The kubelet writes the limit 0 for each page size that the pod does not request, so the pod cannot use "
         "pages that other pods requested.",
+        picture=show.amounts(
+            "Huge pages of the pod",
+            lambda seen: {
+                name: float(value) / 2**20 for name, value in seen.observed.items() if name.startswith("hugetlb.")
+            },
+            unit="MiB",
+            bounds=lambda seen: [
+                ("of the node", seen.cluster.nodes[0].status.capacity["hugepages-2Mi"].value() / 2**20)
+            ],
+        ),
     ),
     Question(
         "run-all",
@@ -81,6 +99,10 @@ QUESTIONS = [
         ),
         why="Plugins that a profile names at one extension point run after those that are enabled for all points. A "
         "node that NodeUnschedulable rejects never reaches Mine.",
+        picture=show.places(
+            "Nodes for which Mine is called",
+            lambda seen: {node: show.PlaceCard([], "called", "chosen") for node in seen.observed},
+        ),
     ),
     Question(
         "rounded",
@@ -118,6 +140,12 @@ QUESTIONS = [
         tolerance=0.1,
         why="The scheduler looks for old pods every 30 seconds. So a pod of 1.23 waits 60 to 90 seconds, and a pod of "
         "1.24 waits 300 to 330 seconds. Each of these cycles is in vain.",
+        picture=show.amounts(
+            "Scheduling cycles, 1.24 = 1",
+            lambda seen: {"release 1.24": 1, "release 1.23": seen.observed},
+            unit="times",
+            picked=["release 1.23"],
+        ),
     ),
 ]
 
