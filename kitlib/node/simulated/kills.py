@@ -7,8 +7,11 @@ from kitlib.node.simulated.commands import behaviour_of
 from kitlib.node.simulated.programs import Kill, Run
 from kitlib.node.simulated.programs.following import continued
 
-MAX_KILLS = 200
-"""Maximum number of different kills of a container's programs; the next one ends its shell as well."""
+MAX_KILLS = 50
+"""Maximum number of different kills of a container's programs; the next one ends its shell as well.
+
+Each one records the script again, which takes half a second if a loop changes its variables.
+"""
 
 
 def after_kill(run: Run, child: Child, seconds: float) -> Workload | None:

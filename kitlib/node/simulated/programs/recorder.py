@@ -32,6 +32,8 @@ SHORT_ROUND = 0.1
 """Seconds: a loop with shorter iterations is recorded by its average usage."""
 DEV_SHM = 64 * 2**20
 """Bytes of /dev/shm without a volume there. Source: containerd WithDefaultSandboxShm, shm size 65536k."""
+STEADY = 20
+"""Number of equal iterations with a kill after which each further one is assumed to have it too."""
 LONGEST = 1e12
 """Maximum duration of a phase in seconds; `sleep` with more counts as endless."""
 ROUNDING = 1e-6
@@ -134,6 +136,7 @@ class RecordingMachine:
         self._all_kills: Mapping[int, Sequence[float]] = kills or {} if parent is None else parent._all_kills
         self._numbers: itertools.count[int] = itertools.count() if parent is None else parent._numbers
         self.number, self.parents = next(self._numbers), 0
+        self._in_a_row, self._killed_took = 0, 0.0
         self._kills, self._killed = list(self._all_kills.get(self.number, ())), -1.0
 
     pid = 1
@@ -274,6 +277,13 @@ class RecordingMachine:
         """Record an endless loop if an iteration has left the state unchanged."""
         assert isinstance(since, LoopMark)
         now, took = self.mark(), self.now - since.now
+        if self._killed <= since.now:
+            self._in_a_row = 0
+        else:
+            self._in_a_row = self._in_a_row + 1 if abs(took - self._killed_took) < ROUNDING else 1
+            self._killed_took = took
+            if self._in_a_row < STEADY:  # the next iteration may need no kill
+                return
         if self._kills and not changed and now.state == since.state and took:
             self._skip(since, took)
             return
@@ -285,7 +295,7 @@ class RecordingMachine:
         self.output_loop = (since.output, took) if took else None
         if not took:
             self.spend(FOREVER, cpus=1.0)
-        if (len(round_) == 1 or took < SHORT_ROUND) and self._killed < since.now:
+        if (len(round_) == 1 or took < SHORT_ROUND) and self._killed <= since.now:
             cpus = sum(one.cpus * one.seconds for one in round_) / took
             memory = max(one.memory for one in round_)
             last = max(round_, key=lambda one: one.seconds)
