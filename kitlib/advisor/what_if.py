@@ -280,7 +280,9 @@ class _Trial:
         waiting = {uid for uid, pod in self.pods().items() if not pod.spec.node_name}
         if waiting:
             self.cluster.retry_unschedulable()
-            self.cluster.advance(SETTLE)
+            after = [pod for uid, pod in self.pods().items() if uid in waiting]
+            if any(pod.spec.node_name or pod.status.nominated_node_name for pod in after):
+                self.cluster.advance(SETTLE)
             self._retried = {uid for uid in waiting if (pod := self.pods().get(uid)) and pod.spec.node_name}
 
     def gaps(self, concerned: set[str]) -> list[Gap]:
