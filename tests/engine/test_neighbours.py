@@ -78,5 +78,3 @@ def test_harmful_pods_spare_their_neighbour_and_go_with_their_deletion(start: Ca
     assert left == []
     assert seconds <= WITHIN or not NIGHTLY
     assert state(cluster, "good") == ("Running", "running", 0)
-    cluster.apply(pod(name="next", requests=given))
-    cluster.wait(lambda c: c.pod("next").status.phase == "Running")
