@@ -20,7 +20,7 @@ def add_dump_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--live", action="store_true", help="read the cluster of your kubeconfig instead (only lists)")
     parser.add_argument("--context", default="", help="of the kubeconfig; reads that cluster as --live does")
     parser.add_argument("--kubeconfig", default="", help="its path, with --live (default: $KUBECONFIG, ~/.kube/config)")
-    parser.add_argument("--release", help="the release to follow, 1.23 to 1.37 (default: the newest)")
+    parser.add_argument("--release", help="the release to follow, 1.23 to 1.37 (default: the newest kubelet's)")
     parser.add_argument("--redact", action="store_true", help="replace the names of nodes, pods and labels")
 
 
