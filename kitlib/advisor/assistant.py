@@ -101,7 +101,7 @@ class Assistant:
             manifest: YAML of objects to apply.
             force: for drains: evict pods without a controller too.
         """
-        asked = [self._plain(one) for one in questions]
+        asked = [self._plain(question) for question in questions]
         if any(one.split()[:1] == ["apply"] and one.split() != ["apply", MANIFEST] for one in asked):
             raise KitError("what_if: files are not read; write `apply manifest` and give the text as manifest")
         found = what_if(self.dump, asked, force=force, manifests={MANIFEST: self._plain(manifest)})
@@ -124,8 +124,8 @@ class Assistant:
             name: name of the node.
         """
         name = self._plain(name)
-        one = next((room for room in room_of(self.dump) if room.name == name), None)
-        if one is None:
+        node_room = next((room for room in room_of(self.dump) if room.name == name), None)
+        if node_room is None:
             raise NotFound("nodes", name)
         pods = [p for p in self.dump.pods if p.spec.node_name == name and p.status.phase not in TERMINAL_PHASES]
         stats, gaps = stats_of(pods, measured(self.dump), {}, "memory")
@@ -135,14 +135,14 @@ class Assistant:
         return self._hidden(
             {
                 "name": name,
-                "zone": one.zone,
-                "allocatable": dict(one.allocatable),
-                "requested": dict(one.requested),
+                "zone": node_room.zone,
+                "allocatable": dict(node_room.allocatable),
+                "requested": dict(node_room.requested),
                 "units": "cpu in milli-CPU, memory in bytes",
-                "memoryLimits": one.memory_limits,
-                "podsWithoutMemoryLimit": one.without_limit,
-                "usedMemory": one.used_memory,
-                "conditions": list(one.conditions),
+                "memoryLimits": node_room.memory_limits,
+                "podsWithoutMemoryLimit": node_room.without_limit,
+                "usedMemory": node_room.used_memory,
+                "conditions": list(node_room.conditions),
                 "pods": _first([{"name": p.key, "qos": get_pod_qos(p, self.dump.release)} for p in pods]),
                 "evictedFirst": evicted,
                 "oomKilledFirst": killed,
@@ -181,7 +181,7 @@ class Assistant:
             after: the later release; empty = the newest that the kit follows.
         """
         found = self.dump.changes(Release.of(before), Release.of(after or None))
-        rows = [{"kind": one.kind, "text": str(one)} for one in found]
+        rows = [{"kind": change.kind, "text": str(change)} for change in found]
         return self._hidden({"from": before, "to": after or str(Release.followed()), "changes": _first(rows)})
 
     def shown(self, text: str) -> str:

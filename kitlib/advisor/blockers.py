@@ -211,11 +211,11 @@ def _resizes(scheduler: Scheduler, rows: list[int]) -> Iterator[StageResult]:
 
 def resize_of(pod: Pod) -> str:
     """Return the state of a pod's resize: `Deferred`, `Infeasible`, `in progress`; "" = none."""
-    for one in pod.status.conditions:
-        if one.status == "True" and one.type == "PodResizePending":
-            return one.reason or "pending"
-        if one.status == "True" and one.type == "PodResizeInProgress":
-            return f"in progress ({one.reason})" if one.reason else "in progress"
+    for condition in pod.status.conditions:
+        if condition.status == "True" and condition.type == "PodResizePending":
+            return condition.reason or "pending"
+        if condition.status == "True" and condition.type == "PodResizeInProgress":
+            return f"in progress ({condition.reason})" if condition.reason else "in progress"
     return pod.status.resize
 
 
@@ -235,12 +235,12 @@ def _skew(scheduler: Scheduler, info: PodInfo) -> Iterator[StageResult]:
     from kitlib.api.selectors import LabelSelectorMatcher
 
     snapshot = scheduler.snapshot
-    for one in info.pod.spec.topology_spread_constraints:
-        if one.when_unsatisfiable != "DoNotSchedule":
+    for constraint in info.pod.spec.topology_spread_constraints:
+        if constraint.when_unsatisfiable != "DoNotSchedule":
             continue
-        codes, values = snapshot.label(one.topology_key)
+        codes, values = snapshot.label(constraint.topology_key)
         counts = dict.fromkeys((values[code] for code in codes.tolist() if code >= 0), 0)
-        matcher = LabelSelectorMatcher(one.label_selector)
+        matcher = LabelSelectorMatcher(constraint.label_selector)
         for other in snapshot.every_pod():
             if other.pod.namespace == info.pod.namespace and matcher.matches(other.pod.metadata.labels):
                 code = int(codes[other.row])
@@ -249,8 +249,9 @@ def _skew(scheduler: Scheduler, info: PodInfo) -> Iterator[StageResult]:
                     counts[values[code]] += 1
         listed = sorted(counts.items(), key=lambda item: (item[1], item[0]))
         shown = [f"{name} {count}" for name, count in (listed if len(listed) < 7 else [*listed[:3], *listed[-3:]])]
-        least = f", minDomains {one.min_domains}" if one.min_domains else ""
-        said = f"matching pods by {one.topology_key} (maxSkew {one.max_skew}{least}): {', '.join(shown) or 'no domain'}"
+        least = f", minDomains {constraint.min_domains}" if constraint.min_domains else ""
+        rule = f"{constraint.topology_key} (maxSkew {constraint.max_skew}{least})"
+        said = f"matching pods by {rule}: {', '.join(shown) or 'no domain'}"
         yield StageResult("filters", NOTE, said, owner=YOU)
 
 

@@ -85,7 +85,7 @@ def _starting(dump: Dump, pod: Pod, node: Node | None, scheduler: Scheduler) -> 
         yield StageResult("admission", HELD, said, (f"Node {pod.spec.node_name}",), owner=YOU)
         return
     yield from _volumes(dump, pod)
-    ready = next((one for one in node.status.conditions if one.type == "Ready"), None)
+    ready = next((condition for condition in node.status.conditions if condition.type == "Ready"), None)
     statuses = [*pod.status.init_container_statuses, *pod.status.container_statuses]
     if ready is not None and ready.status != "True" and not statuses:
         said = f"{node.name} is not Ready, {ready.reason}: {ready.message}"
@@ -116,9 +116,9 @@ def _waiting_containers(pod: Pod, statuses: Iterable[ContainerStatus]) -> Iterat
 
 def _failing(dump: Dump, pod: Pod) -> Iterator[StageResult]:
     """Yield the newest warning about the volumes or the sandbox of a pod whose containers have not started."""
-    events = [one for one in dump.of(Event) if one.type == "Warning" and is_about(one, pod)]
+    events = [event for event in dump.of(Event) if event.type == "Warning" and is_about(event, pod)]
     for stage, reasons in (("volumes", VOLUME_EVENTS), ("start", SANDBOX_EVENTS)):
-        newest = max((one for one in events if one.reason in reasons), key=event_time, default=None)
+        newest = max((event for event in events if event.reason in reasons), key=event_time, default=None)
         if newest is not None:
             by = newest.reporting_component or text(newest.source, "component")
             by = _kubelet(pod) if by in ("", "kubelet") else by
@@ -202,14 +202,14 @@ def _volumes(dump: Dump, pod: Pod) -> Iterator[StageResult]:
                 and p is not pod
             ]
             said += f"; {', '.join(users)} {'uses' if len(users) == 1 else 'use'} it there" if users else ""
-            objects = (about, *(f"Pod {one}" for one in users))
+            objects = (about, *(f"Pod {user}" for user in users))
             yield StageResult("volumes", HELD, said, objects, "the attach-detach controller", None, TEAM)
 
 
 def _running(pod: Pod, node: Node | None, scheduler: Scheduler) -> Iterator[StageResult]:
     waits = list(_waiting_containers(pod, pod.status.container_statuses))
     yield from waits or [StageResult("start", PASSED, f"the pod runs on {pod.spec.node_name}")]
-    ready = next((one for one in pod.status.conditions if one.type == "Ready"), None)
+    ready = next((condition for condition in pod.status.conditions if condition.type == "Ready"), None)
     if ready is not None and ready.status == "False" and not waits:
         said = f"it is not Ready, {ready.reason}{f': {ready.message}' if ready.message else ''}"
         yield StageResult("start", NOTE, said, (), _kubelet(pod), ready.last_transition_time, YOU)
@@ -224,7 +224,7 @@ def _running(pod: Pod, node: Node | None, scheduler: Scheduler) -> Iterator[Stag
         if node is not None and one.type == "PodResizePending":
             yield from _resize_room(pod, scheduler)
     if pod.status.resize in ("Deferred", "Infeasible") and not any(
-        one.type == "PodResizePending" for one in pod.status.conditions
+        condition.type == "PodResizePending" for condition in pod.status.conditions
     ):
         yield StageResult("resize", HELD, f"its resize is {pod.status.resize}", (), _kubelet(pod), None, YOU)
         if node is not None:

@@ -30,13 +30,13 @@ def fill_in_statuses(
         is_read: returns whether all objects of a kind are among them.
     """
     counted = {}
-    budgets = [one for one in objects if isinstance(one, PodDisruptionBudget) and not _is_counted(one)]
+    budgets = [item for item in objects if isinstance(item, PodDisruptionBudget) and not _is_counted(item)]
     if budgets:
-        pods = [one for one in objects if isinstance(one, Pod)]
+        pods = [item for item in objects if isinstance(item, Pod)]
         workloads = {obj.metadata.uid: obj for obj in objects if obj.metadata.uid}
         for budget in budgets:
             counted["PodDisruptionBudget", budget.key] = _count(pods, budget, workloads)
-    for quota in [one for one in objects if isinstance(one, ResourceQuota)]:
+    for quota in [item for item in objects if isinstance(item, ResourceQuota)]:
         missing = [name for name in quota.spec.hard if name not in quota.status.used]
         quota.status.hard = quota.status.hard or dict(quota.spec.hard)
         if missing:
@@ -69,7 +69,7 @@ def _count(everywhere: Sequence[Pod], budget: PodDisruptionBudget, workloads: di
     if not isinstance(budget.spec.min_available, int):  # an integer needs no workload
         above = [reference for pod in pods if (reference := controller_of(pod)) is not None]
         sets = [workloads[one.uid] for one in above if one.uid in workloads]
-        above += [reference for one in sets if (reference := controller_of(one)) is not None]
+        above += [reference for item in sets if (reference := controller_of(item)) is not None]
         unread = dict.fromkeys(f"{one.kind} {one.name}" for one in above if one.uid not in workloads)
         if unread:
             return f"{listed(list(unread))} {'were' if len(unread) > 1 else 'was'} not read"
@@ -85,7 +85,7 @@ def _count(everywhere: Sequence[Pod], budget: PodDisruptionBudget, workloads: di
 def _is_silent(pod: Pod) -> bool:
     """Return whether it is unknown if a pod is ready: a kubelet writes the condition before a pod is Running."""
     running = bool(pod.spec.node_name) and pod.status.phase in ("", "Running")
-    return running and not any(one.type == "Ready" for one in pod.status.conditions)
+    return running and not any(condition.type == "Ready" for condition in pod.status.conditions)
 
 
 def budgeted(pods: Sequence[Pod], budget: PodDisruptionBudget) -> list[Pod]:

@@ -207,27 +207,30 @@ class Dump:
     @cached_property
     def volumes(self) -> dict[str, PersistentVolume]:
         """Name -> PersistentVolume."""
-        return {one.name: one for one in self.of(PersistentVolume)}
+        return {volume.name: volume for volume in self.of(PersistentVolume)}
 
     @cached_property
     def replica_sets(self) -> dict[tuple[str, str], ReplicaSet]:
         """Namespace and name -> ReplicaSet."""
-        return {(one.namespace, one.name): one for one in self.of(ReplicaSet)}
+        return {(replica_set.namespace, replica_set.name): replica_set for replica_set in self.of(ReplicaSet)}
 
     @property
     def priority_classes(self) -> list[PriorityClass]:
         """The priority classes, those of the system included."""
-        names = {one.name for one in self.of(PriorityClass)}
-        return [*self.of(PriorityClass), *(one for one in system_priority_classes() if one.name not in names)]
+        names = {priority_class.name for priority_class in self.of(PriorityClass)}
+        return [
+            *self.of(PriorityClass),
+            *(priority_class for priority_class in system_priority_classes() if priority_class.name not in names),
+        ]
 
     @cached_property
     def newest_time(self) -> datetime | None:
         """The newest time in an object, a lower bound of the dump's time; None if no object has one."""
-        found = [one.metadata.creation_timestamp for one in self.objects]
-        reported = [one.status.conditions for one in self.nodes] + [one.status.conditions for one in self.pods]
+        found = [item.metadata.creation_timestamp for item in self.objects]
+        reported = [node.status.conditions for node in self.nodes] + [pod.status.conditions for pod in self.pods]
         for conditions in reported:
-            for one in conditions:
-                found += [one.last_transition_time, one.last_heartbeat_time]
+            for condition in conditions:
+                found += [condition.last_transition_time, condition.last_heartbeat_time]
         for event in self.of(Event):
             found += [event.last_timestamp, event.event_time]
         return max((one for one in found if one is not None), default=None)
@@ -235,7 +238,7 @@ class Dump:
     @cached_property
     def nodes_without_amounts(self) -> list[str]:
         """The names of the nodes that report no allocatable amounts."""
-        return [one.name for one in self.nodes if not one.status.allocatable]
+        return [node.name for node in self.nodes if not node.status.allocatable]
 
     @property
     def unknown_releases(self) -> dict[str, list[str]]:
@@ -398,8 +401,8 @@ def _release_of(objects: Iterable[KubeObject], given: Release | str | None) -> t
     followed = Release.of(given)
     if given is not None or followed != Release.latest():
         return followed, ""
-    nodes = [one for one in objects if isinstance(one, Node)]
-    reported = [str((one.status.node_info or {}).get("kubeletVersion") or "") for one in nodes]
+    nodes = [item for item in objects if isinstance(item, Node)]
+    reported = [str((node.status.node_info or {}).get("kubeletVersion") or "") for node in nodes]
     found = reported_release(reported)
     if found is None or found == followed:
         return followed, ""

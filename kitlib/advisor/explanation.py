@@ -79,7 +79,7 @@ class Explanation:
     @property
     def held(self) -> StageResult | None:
         """The result of the blocking stage; None without one."""
-        return next((one for one in self.results if one.state == HELD and one.stage == self.stage), None)
+        return next((stage for stage in self.results if stage.state == HELD and stage.stage == self.stage), None)
 
 
 def explain_pod(dump: Dump, pod: Pod, *, find_remedies: bool = True, scheduler: Scheduler | None = None) -> Explanation:
@@ -144,7 +144,7 @@ def _verdict(stage: str, before: str, foreign: str, decision: Decision, gaps: li
 
 def first_held(results: list[StageResult]) -> str:
     """Return the first blocking stage; "" = none."""
-    held = [one.stage for one in results if one.state == HELD]
+    held = [stage.stage for stage in results if stage.state == HELD]
     return min(held, key=STAGES.index, default="")
 
 
@@ -165,12 +165,12 @@ def owners_of(dump: Dump, pod: KubeObject) -> list[KubeObject]:
     """Return the owners of an object that were read, the nearest first."""
     found: list[KubeObject] = [pod]
     for _ in range(5):
-        above = next((one for one in found[-1].metadata.owner_references if one.controller), None)
+        above = next((reference for reference in found[-1].metadata.owner_references if reference.controller), None)
         owner = above and next(
             (
-                one
-                for one in dump.objects
-                if one.kind == above.kind and one.name == above.name and one.namespace == pod.namespace
+                item
+                for item in dump.objects
+                if item.kind == above.kind and item.name == above.name and item.namespace == pod.namespace
             ),
             None,
         )

@@ -15,11 +15,11 @@ GATED = "Scheduling is blocked due to non-empty scheduling gates"
 """The condition's message. Source: registry/core/pod applySchedulingGatedCondition."""
 
 
-def in_text(dump: Dump, one: Explanation, *, remedies_asked: bool = True) -> Iterator[str]:
+def in_text(dump: Dump, explanation: Explanation, *, remedies_asked: bool = True) -> Iterator[str]:
     """Yield the paragraphs of an answer."""
-    pod = one.pod if isinstance(one.pod, Pod) else None
-    if pod is not None and pod is not one.subject:
-        yield f"{one.subject.kind} {one.subject.key}: looking at its pod {pod.key}."
+    pod = explanation.pod if isinstance(explanation.pod, Pod) else None
+    if pod is not None and pod is not explanation.subject:
+        yield f"{explanation.subject.kind} {explanation.subject.key}: looking at its pod {pod.key}."
     if pod is not None and pod.spec.node_name:
         yield f"Pod {pod.key} is bound to {pod.spec.node_name} ({pod.status.phase or 'Pending'})."
     foreign = scheduler_of_others(dump, pod) if pod is not None else ""
@@ -28,28 +28,33 @@ def in_text(dump: Dump, one: Explanation, *, remedies_asked: bool = True) -> Ite
             f"Pod {pod.key} asks for the scheduler {foreign!r}: the default scheduler does not look at it, and no "
             "event comes from it. If it did:"
         )
-    yield headline(one)
-    if one.decision is not None:
-        yield one.decision.explain()
-        if one.decision.gate is not None and pod is not None and pod.spec.scheduling_gates:
+    yield headline(explanation)
+    if explanation.decision is not None:
+        yield explanation.decision.explain()
+        if explanation.decision.gate is not None and pod is not None and pod.spec.scheduling_gates:
             yield f"There is no event. The condition PodScheduled says: {GATED}"
-        elif one.decision.gate is not None:
+        elif explanation.decision.gate is not None:
             yield "There is no event and no condition: a pod that does not enter the queue is not tried."
-        elif one.decision.message and pod is not None and not (foreign or pod.spec.node_name):
-            yield f"The event says: {one.decision.message}"
-    elif pod is not None and pod.spec.node_name and not one.stage:
+        elif explanation.decision.message and pod is not None and not (foreign or pod.spec.node_name):
+            yield f"The event says: {explanation.decision.message}"
+    elif pod is not None and pod.spec.node_name and not explanation.stage:
         yield f"If it were scheduled anew: {dump.explain(pod).explain()}"
-    if one.results:
-        lines = [f"  {r.stage:10s} {r.state:6s} {str(r).rstrip('.')}.{_owner(r)}" for r in one.results]
+    if explanation.results:
+        lines = [f"  {r.stage:10s} {r.state:6s} {str(r).rstrip('.')}.{_owner(r)}" for r in explanation.results]
         yield "\n".join(["Stages:", *lines])
-    if one.said.text:
-        yield one.said.text
-    if one.remedies:
-        yield "\n".join(["The smallest changes that let it in (each was tried):", *_by_owner(one)])
-    elif remedies_asked and one.stage in ("filters", "volumes") and one.decision is not None and not foreign:
+    if explanation.said.text:
+        yield explanation.said.text
+    if explanation.remedies:
+        yield "\n".join(["The smallest changes that let it in (each was tried):", *_by_owner(explanation)])
+    elif (
+        remedies_asked
+        and explanation.stage in ("filters", "volumes")
+        and explanation.decision is not None
+        and not foreign
+    ):
         yield "No change of up to three steps was found that lets it in."
-    if one.gaps:
-        yield f"Not taken into account: {'; '.join(map(str, one.gaps))}."
+    if explanation.gaps:
+        yield f"Not taken into account: {'; '.join(map(str, explanation.gaps))}."
     if dump.unknown_release_text:
         yield f"A release that is not known: {dump.unknown_release_text}."
     if dump.release_origin:
@@ -60,43 +65,50 @@ def _owner(result: Any) -> str:
     return f" To be changed by {result.owner}." if result.owner and result.state == HELD else ""
 
 
-def _by_owner(one: Explanation) -> Iterator[str]:
+def _by_owner(explanation: Explanation) -> Iterator[str]:
     for owner in OWNERS:
-        found = [remedy for remedy in one.remedies if remedy.owner == owner]
+        found = [remedy for remedy in explanation.remedies if remedy.owner == owner]
         if found:
             yield f"  {owner}:" if owner != YOU else "  you, in the pod or its template:"
             yield from (f"  - {remedy}" for remedy in found)
 
 
-def headline(one: Explanation) -> str:
+def headline(explanation: Explanation) -> str:
     """Return the verdict in one sentence."""
-    name = f"{one.subject.kind} {one.subject.key}"
-    if one.verdict == HOLDS:
-        held = one.held
-        return f"{name} is held at the stage {one.stage}{f': {held}' if held is not None else ''}".rstrip(".") + "."
-    if one.verdict == FITS:
+    name = f"{explanation.subject.kind} {explanation.subject.key}"
+    if explanation.verdict == HOLDS:
+        held = explanation.held
+        return (
+            f"{name} is held at the stage {explanation.stage}{f': {held}' if held is not None else ''}".rstrip(".")
+            + "."
+        )
+    if explanation.verdict == FITS:
         return f"{name} fits; no stage holds it."
-    if one.verdict == RUNS:
+    if explanation.verdict == RUNS:
         return f"{name} is held by nothing."
-    if one.verdict == ENDED:
+    if explanation.verdict == ENDED:
         return f"{name} has ended."
-    why = [str(gap) for gap in one.gaps if gap.decides]
-    if one.said.contradicts:
+    why = [str(gap) for gap in explanation.gaps if gap.decides]
+    if explanation.said.contradicts:
         why.append("by the rules the pod fits, and what the cluster says does not agree")
     return f"The answer is uncertain{': ' if why else ''}{'; '.join(why)}."
 
 
-def as_data(dump: Dump, one: Explanation) -> dict[str, Any]:
+def as_data(dump: Dump, explanation: Explanation) -> dict[str, Any]:
     """Return the answer as plain data."""
-    pod, decision = one.pod, one.decision
+    pod, decision = explanation.pod, explanation.decision
     if decision is None and pod is not None and pod.spec.node_name:
         decision = dump.explain(pod)
-    held = one.held
+    held = explanation.held
     return {
-        "subject": {"kind": one.subject.kind, "namespace": one.subject.namespace, "name": one.subject.name},
+        "subject": {
+            "kind": explanation.subject.kind,
+            "namespace": explanation.subject.namespace,
+            "name": explanation.subject.name,
+        },
         "pod": pod.key if pod is not None else "",
-        "verdict": one.verdict,
-        "stage": one.stage,
+        "verdict": explanation.verdict,
+        "stage": explanation.stage,
         "cause": str(held) if held is not None else "",
         "owner": held.owner if held is not None else "",
         "stages": [
@@ -109,10 +121,12 @@ def as_data(dump: Dump, one: Explanation) -> dict[str, Any]:
                 "at": r.at.isoformat() if r.at is not None else None,
                 "owner": r.owner,
             }
-            for r in one.results
+            for r in explanation.results
         ],
-        "notModelled": [{"kind": g.kind, "field": g.field, "why": g.why, "decides": g.decides} for g in one.gaps],
-        "said": one.said.text,
+        "notModelled": [
+            {"kind": g.kind, "field": g.field, "why": g.why, "decides": g.decides} for g in explanation.gaps
+        ],
+        "said": explanation.said.text,
         "release": str(decision.release if decision is not None else dump.release),
         "chosen": decision.suggested_host if decision is not None else "",
         "feasible": decision.feasible if decision is not None else [],
@@ -126,7 +140,7 @@ def as_data(dump: Dump, one: Explanation) -> dict[str, Any]:
                 "owner": remedy.owner,
                 "preempts": list(remedy.victims),
             }
-            for remedy in one.remedies
+            for remedy in explanation.remedies
         ],
         "leftOut": dump.left_out_of(pod) if pod is not None else dump.left_out,
         "unknownReleases": dump.unknown_releases,

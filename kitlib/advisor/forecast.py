@@ -109,15 +109,15 @@ def kills_in(log: Iterable[str]) -> list[tuple[str, str]]:
 
 def _ranked(candidates: Sequence[oom.OOMCandidate], tree: CgroupTree, where: str, total: int) -> list[Ranked]:
     rows: list[Ranked] = []
-    for one in candidates:
-        cgroup = tree.get(one.cgroup)
-        inside = where == "/" or one.cgroup == where or one.cgroup.startswith(where + "/")
-        points = oom.badness(one, total)
+    for candidate in candidates:
+        cgroup = tree.get(candidate.cgroup)
+        inside = where == "/" or candidate.cgroup == where or candidate.cgroup.startswith(where + "/")
+        points = oom.badness(candidate, total)
         if points is None or not inside or (cgroup is not None and cgroup.kind == "sandbox"):
             continue
         known = cgroup is not None and bool(cgroup.pod)
         qos = cgroup.qos if known and cgroup else NODE
-        rows.append((oom_row(one, name_of(cgroup, one.name), qos, points), one))
+        rows.append((oom_row(candidate, name_of(cgroup, candidate.name), qos, points), candidate))
     return sorted(rows, key=lambda ranked: -ranked[0]["badness"])
 
 

@@ -95,12 +95,12 @@ QUEUE_NAME, POD_GROUP, WORKLOAD = f"{KUEUE}/queue-name", f"{KUEUE}/pod-group-nam
 def kueue_workload(objects: Iterable[KubeObject], subjects: Iterable[KubeObject]) -> KubeObject | None:
     """Return the Workload of any of these objects: its owner is among them, or they name it."""
     subjects = list(subjects)
-    uids = {one.metadata.uid for one in subjects if one.metadata.uid}
-    keys = {(one.kind, one.namespace, one.name) for one in subjects}
+    uids = {subject.metadata.uid for subject in subjects if subject.metadata.uid}
+    keys = {(subject.kind, subject.namespace, subject.name) for subject in subjects}
     named = {
-        (one.namespace, name)
-        for one in subjects
-        for name in (one.metadata.annotations.get(WORKLOAD), one.metadata.labels.get(POD_GROUP))
+        (subject.namespace, name)
+        for subject in subjects
+        for name in (subject.metadata.annotations.get(WORKLOAD), subject.metadata.labels.get(POD_GROUP))
         if name
     }
     for workload in of_group(objects, KUEUE, "Workload"):
@@ -169,9 +169,9 @@ def _kueue_queues(objects: list[KubeObject], workload: KubeObject, data: Mapping
     name = text(data, "spec", "queueName")
     local = next(
         (
-            one
-            for one in of_group(objects, KUEUE, "LocalQueue")
-            if (one.namespace, one.name) == (workload.namespace, name)
+            item
+            for item in of_group(objects, KUEUE, "LocalQueue")
+            if (item.namespace, item.name) == (workload.namespace, name)
         ),
         None,
     )
@@ -181,7 +181,7 @@ def _kueue_queues(objects: list[KubeObject], workload: KubeObject, data: Mapping
         return [StageResult("queue", NOTE, f"LocalQueue {workload.namespace}/{name} was not read", owner=YOU)]
     found = _kueue_inactive(local)
     cluster_name = text(data_of(local), "spec", "clusterQueue")
-    cluster = next((one for one in of_group(objects, KUEUE, "ClusterQueue") if one.name == cluster_name), None)
+    cluster = next((item for item in of_group(objects, KUEUE, "ClusterQueue") if item.name == cluster_name), None)
     if cluster is None:
         return [*found, StageResult("queue", NOTE, f"ClusterQueue {cluster_name} was not read", owner=PLATFORM)]
     return [*found, *_kueue_inactive(cluster), *_kueue_quota(cluster, data), *_kueue_ahead(objects, workload, cluster)]
@@ -249,9 +249,9 @@ def _kueue_quota(cluster: KubeObject, workload: Mapping[str, Any]) -> list[Stage
 def _kueue_ahead(objects: list[KubeObject], workload: KubeObject, cluster: KubeObject) -> list[StageResult]:
     """Return the number of earlier Workloads of the same cluster queue that wait too."""
     queues = {
-        (one.namespace, one.name)
-        for one in of_group(objects, KUEUE, "LocalQueue")
-        if text(data_of(one), "spec", "clusterQueue") == cluster.name
+        (item.namespace, item.name)
+        for item in of_group(objects, KUEUE, "LocalQueue")
+        if text(data_of(item), "spec", "clusterQueue") == cluster.name
     }
     own, created = number(data_of(workload), "spec", "priority"), workload.metadata.creation_timestamp
     ahead = 0
@@ -272,7 +272,7 @@ def _kueue_ahead(objects: list[KubeObject], workload: KubeObject, cluster: KubeO
 
 def let_go(results: Iterable[StageResult]) -> list[StageResult]:
     """Return a Workload's results as not blocking, for a pod without Kueue's gate or a Job that is not suspended."""
-    return [replace(one, state=PASSED if one.state == HELD else one.state) for one in results]
+    return [replace(stage, state=PASSED if stage.state == HELD else stage.state) for stage in results]
 
 
 GROUP_ANNOTATION = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name", "pod-group-name")
@@ -286,8 +286,8 @@ def foreign_group(objects: Iterable[KubeObject], pod: Pod) -> tuple[str, KubeObj
     name = next(filter(None, named), "")
     if not name:
         return "", None
-    groups = [one for one in objects if one.kind == "PodGroup" and foreign_owner(group_of(one))]
-    return name, next((one for one in groups if (one.namespace, one.name) == (pod.namespace, name)), None)
+    groups = [item for item in objects if item.kind == "PodGroup" and foreign_owner(group_of(item))]
+    return name, next((group for group in groups if (group.namespace, group.name) == (pod.namespace, name)), None)
 
 
 def read_group(objects: Iterable[KubeObject], group: KubeObject, members: list[Pod]) -> list[StageResult]:
@@ -298,9 +298,9 @@ def read_group(objects: Iterable[KubeObject], group: KubeObject, members: list[P
     counted = f"{len(members)} of {least} members exist, {bound} {'has' if bound == 1 else 'have'} a node"
     said = next(
         (
-            one
-            for one in conditions_of(group).values()
-            if one.type in ("Unschedulable", "UnschedulableOnNodePool") and one.status == "True"
+            condition
+            for condition in conditions_of(group).values()
+            if condition.type in ("Unschedulable", "UnschedulableOnNodePool") and condition.status == "True"
         ),
         None,
     )
@@ -318,7 +318,7 @@ def read_group(objects: Iterable[KubeObject], group: KubeObject, members: list[P
     found = [StageResult(stage, HELD, told, names, by, at, PLATFORM if stage == "queue" else YOU)]
     wanted = mapping(data, "spec", "minResources")
     queue_name = text(data, "spec", "queue")
-    queue = next((one for one in of_group(objects, "volcano.sh", "Queue") if one.name == queue_name), None)
+    queue = next((item for item in of_group(objects, "volcano.sh", "Queue") if item.name == queue_name), None)
     if queue is not None:
         found.append(_volcano_queue(queue, wanted))
     return found
@@ -382,8 +382,10 @@ def read_keda(objects: Iterable[KubeObject], target: KubeObject) -> list[StageRe
             ("Ready", "False", "the ScaledObject is not ready"),
             ("Active", "False", "no trigger is active: the target is kept at its minimum"),
         ):
-            one = states.get(kind)
-            if one is not None and one.status == value:
-                words = f"{said}: {one.message or one.reason}"
-                found.append(StageResult("suspension", NOTE, words, names, "KEDA", one.last_transition_time, "KEDA"))
+            condition = states.get(kind)
+            if condition is not None and condition.status == value:
+                words = f"{said}: {condition.message or condition.reason}"
+                found.append(
+                    StageResult("suspension", NOTE, words, names, "KEDA", condition.last_transition_time, "KEDA")
+                )
     return found

@@ -68,11 +68,11 @@ def group_object(objects: Iterable[KubeObject], namespace: str, group: GroupName
     """Return the object of a group; None if it was not read."""
     return next(
         (
-            one
-            for one in objects
-            if one.kind == group.kind
-            and group_of(one) == GROUP
-            and (one.namespace, one.name) == (namespace, group.name)
+            item
+            for item in objects
+            if item.kind == group.kind
+            and group_of(item) == GROUP
+            and (item.namespace, item.name) == (namespace, group.name)
         ),
         None,
     )

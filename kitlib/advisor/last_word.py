@@ -47,7 +47,14 @@ def last_word(dump: Dump, pod: Pod, decision: Decision | None) -> LastWord:
         pod: a pod without a node.
         decision: the computed decision; None = the pod is blocked before scheduling.
     """
-    said = next((one for one in pod.status.conditions if one.type == SCHEDULED and one.status == "False"), None)
+    said = next(
+        (
+            condition
+            for condition in pod.status.conditions
+            if condition.type == SCHEDULED and condition.status == "False"
+        ),
+        None,
+    )
     event = _event(dump, pod)
     if decision is None or decision.gate is not None or (said is not None and said.reason == GATED):
         return LastWord(event)
@@ -90,7 +97,7 @@ def _untried(dump: Dump, pod: Pod, event: str) -> LastWord:
 def _fits_now(dump: Dump, pod: Pod, said: Condition, quoted: str, release: Release) -> LastWord:
     """Return the message for a pod that fits by the rules although the cluster reports the opposite."""
     # The condition keeps the time of the first failure; each attempt repeats the event.
-    tried = [event_time(one) for one in dump.of(Event) if is_about(one, pod) and one.reason == FAILED]
+    tried = [event_time(event) for event in dump.of(Event) if is_about(event, pod) and event.reason == FAILED]
     at = max([*tried, *filter(None, [said.last_transition_time])], default=None)
     changed = _changed_since(dump, at) if at is not None else []
     wait = timedelta(seconds=retry_seconds(release))
@@ -137,7 +144,7 @@ def _same_reasons(message: str, decision: Decision) -> bool:
 
 def _event(dump: Dump, pod: Pod) -> str:
     """Return the newest event about a pod as text; "" = none was read."""
-    events = [one for one in dump.of(Event) if is_about(one, pod)]
+    events = [event for event in dump.of(Event) if is_about(event, pod)]
     newest = max(events, key=event_time, default=None)
     if newest is None:
         return ""

@@ -140,8 +140,8 @@ def _get(client: Any, path: str, **query: Any) -> dict[str, Any]:
     asked = urlencode({name: value for name, value in query.items() if value})
     configuration = client.configuration
     headers = {"Accept": "application/json"}
-    for one in configuration.auth_settings().values():
-        headers[one["key"]] = one["value"]
+    for setting in configuration.auth_settings().values():
+        headers[setting["key"]] = setting["value"]
     url = f"{configuration.host}{path}{'?' if asked else ''}{asked}"
     try:
         answer = client.rest_client.request("GET", url, headers=headers, _request_timeout=TIMEOUT)

@@ -39,7 +39,7 @@ def missing_kinds(dump: Dump, pod: Pod) -> Iterator[Gap]:
     if pod.spec.priority_class_name not in ("", *SYSTEM_CLASSES) and not dump.has(PriorityClass):
         why = f"the value of {pod.spec.priority_class_name} decides which pods may be preempted"
         yield Gap("PriorityClass", "", why, decides=False)
-    owner = next((one.kind for one in pod.metadata.owner_references if one.controller), "")
+    owner = next((reference.kind for reference in pod.metadata.owner_references if reference.controller), "")
     spread = not pod.spec.topology_spread_constraints and owner in ("ReplicaSet", "StatefulSet")
     kinds: dict[str, type[KubeObject]] = {"ReplicaSet": ReplicaSet, "StatefulSet": StatefulSet}
     if spread and not (dump.has(kinds[owner]) or dump.has(Service)):
@@ -58,7 +58,7 @@ def _of_affinity(dump: Dump, pod: Pod) -> Iterator[Gap]:
         sides = (affinity.pod_affinity, affinity.pod_anti_affinity) if own else (affinity.pod_anti_affinity,)
         terms = [term for side in sides if side is not None for term in side.required]
         chosen = [t.namespace_selector for t in terms if t.namespace_selector is not None]
-        if any(one.match_labels or one.match_expressions for one in chosen):
+        if any(selector.match_labels or selector.match_expressions for selector in chosen):
             whose = "the pod's namespaceSelector" if own else f"the namespaceSelector of pod {one.key}"
             yield Gap("Namespace", "", f"{whose} chooses namespaces by their labels")
             return
@@ -66,18 +66,18 @@ def _of_affinity(dump: Dump, pod: Pod) -> Iterator[Gap]:
 
 def _of_claims(dump: Dump, pod: Pod) -> Iterator[Gap]:
     """Yield the kinds that a pod's claims need besides the claims: nodes' drivers and limits, published capacity."""
-    claims = {(one.namespace or "default", one.name): one for one in dump.of(PersistentVolumeClaim)}
+    claims = {(claim.namespace or "default", claim.name): claim for claim in dump.of(PersistentVolumeClaim)}
     used = [claims[pod.namespace, name] for name in claim_names(pod) if (pod.namespace, name) in claims]
     if not used:
         return
-    classes = {one.name: one for one in dump.of(StorageClass)}
+    classes = {storage_class.name: storage_class for storage_class in dump.of(StorageClass)}
     dynamic = [
-        classes[one.spec.storage_class_name].provisioner
-        for one in used
-        if not is_fully_bound(one) and one.spec.storage_class_name in classes
+        classes[claim.spec.storage_class_name].provisioner
+        for claim in used
+        if not is_fully_bound(claim) and claim.spec.storage_class_name in classes
     ]
     dynamic = [name for name in dynamic if name and name != "kubernetes.io/no-provisioner"]
-    bound = [dump.volumes[one.spec.volume_name] for one in used if one.spec.volume_name in dump.volumes]
+    bound = [dump.volumes[claim.spec.volume_name] for claim in used if claim.spec.volume_name in dump.volumes]
     drivers = {volume.spec.csi.driver for volume in bound if volume.spec.csi is not None} | set(dynamic)
     if drivers and not dump.has(CSINode):
         yield Gap("CSINode", "", f"how many volumes of {', '.join(sorted(drivers))} a node may attach")

@@ -133,7 +133,7 @@ def _more_nodes(dump: Dump, pod: Pod) -> Iterator[Change]:
 def _volumes(dump: Dump, pod: Pod) -> Iterator[Change]:
     """Create a volume for a claim whose class has no provisioner, like the class' other volumes."""
     claims = {(one.namespace or "default", one.name): one for one in dump.of(PersistentVolumeClaim)}
-    classes = {one.name: one for one in dump.of(StorageClass)}
+    classes = {storage_class.name: storage_class for storage_class in dump.of(StorageClass)}
     for name in claim_names(pod):
         claim = claims.get((pod.namespace, name))
         if claim is None or claim.spec.volume_name:
@@ -165,7 +165,11 @@ def _nodes_at_volumes(dump: Dump, pod: Pod) -> Iterator[Change]:
         if affinity is None or affinity.required is None:
             continue
         for term in affinity.required.node_selector_terms:
-            where = {one.key: one.values[0] for one in term.match_expressions if one.operator == "In" and one.values}
+            where = {
+                expression.key: expression.values[0]
+                for expression in term.match_expressions
+                if expression.operator == "In" and expression.values
+            }
             # A local volume belongs to one machine, so a new node cannot use it.
             if not where or "kubernetes.io/hostname" in where:
                 continue

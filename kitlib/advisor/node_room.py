@@ -66,7 +66,7 @@ def _room(node: Node, pods: list[Pod], known: Mapping[str, Mapping[str, int]], d
         asked = pod_requests(pod, release=dump.release)
         cpu += asked["cpu"].milli_value() if "cpu" in asked else 0
         memory += asked["memory"].value() if "memory" in asked else 0
-        if all("memory" in one.resources.limits for one in pod.spec.containers):
+        if all("memory" in container.resources.limits for container in pod.spec.containers):
             most = pod_limits(pod, release=dump.release).get("memory")
             limits += most.value() if most is not None else 0
         else:
@@ -77,7 +77,7 @@ def _room(node: Node, pods: list[Pod], known: Mapping[str, Mapping[str, int]], d
         "memory": offered["memory"].value() if "memory" in offered else 0,
     }
     figures = [known.get(pod.key) for pod in pods]
-    complete = bool(known) and all(one is not None for one in figures)
+    complete = bool(known) and all(figure is not None for figure in figures)
     return NodeRoom(
         node.name,
         node.metadata.labels.get(ZONE, ""),
@@ -87,18 +87,18 @@ def _room(node: Node, pods: list[Pod], known: Mapping[str, Mapping[str, int]], d
         len(pods),
         offered["pods"].value() if "pods" in offered else 0,
         unlimited,
-        sum(sum(one.values()) for one in figures if one) if complete else None,
+        sum(sum(figure.values()) for figure in figures if figure) if complete else None,
         tuple(_conditions(node)),
-        not node.spec.unschedulable and not any(one.effect != "PreferNoSchedule" for one in node.spec.taints),
+        not node.spec.unschedulable and not any(taint.effect != "PreferNoSchedule" for taint in node.spec.taints),
     )
 
 
 def _conditions(node: Node) -> Iterator[str]:
-    for one in node.status.conditions:
-        if one.type == "Ready" and one.status != "True":
-            yield f"Ready={one.status}"
-        elif one.type in PRESSURES and one.status == "True":
-            yield one.type
+    for condition in node.status.conditions:
+        if condition.type == "Ready" and condition.status != "True":
+            yield f"Ready={condition.status}"
+        elif condition.type in PRESSURES and condition.status == "True":
+            yield condition.type
     if node.spec.unschedulable:
         yield "cordoned"
 

@@ -35,11 +35,11 @@ def other_pod_changes(dump: Dump, pod: Pod, scheduler: Scheduler, decision: Deci
 
 def root_of(dump: Dump, pod: Pod) -> OwnerReference | None:
     """Return the top-level controller of a pod; None = the pod has none."""
-    owner = next((one for one in pod.metadata.owner_references if one.controller), None)
+    owner = next((reference for reference in pod.metadata.owner_references if reference.controller), None)
     if owner is None or owner.kind != "ReplicaSet":
         return owner
     made = dump.replica_sets.get((pod.namespace, owner.name))
-    above = made and next((one for one in made.metadata.owner_references if one.controller), None)
+    above = made and next((reference for reference in made.metadata.owner_references if reference.controller), None)
     return above or owner
 
 
@@ -66,7 +66,7 @@ def _resizes(dump: Dump, pod: Pod, scheduler: Scheduler) -> Iterator[Change]:
         if not other.spec.node_name or other is pod or not resize_of(other):
             continue
         reverted = deepcopy(other)
-        given = {one.name: one.allocated_resources for one in other.status.container_statuses}
+        given = {status.name: status.allocated_resources for status in other.status.container_statuses}
         changed = False
         for container in reverted.spec.containers:
             for name, amount in (given.get(container.name) or {}).items():
@@ -95,7 +95,7 @@ def _make_room(dump: Dump, pod: Pod, scheduler: Scheduler, rows: list[int]) -> I
     """Move one pod away from the only node of a DaemonSet's pod, the smallest one that makes room."""
     for row in rows if len(rows) < 3 else ():
         here = [info for info in scheduler.snapshot.pods[row].values() if _is_movable(info.pod)]
-        for info in sorted(here, key=lambda one: sorted(one.requests.items()))[:MOST_MOVED]:
+        for info in sorted(here, key=lambda pod_info: sorted(pod_info.requests.items()))[:MOST_MOVED]:
             owner = TEAM if info.pod.namespace == pod.namespace else PLATFORM
             text = f"move {info.pod.key} away from {scheduler.snapshot.names[row]}"
             yield Change(text, "pod", owner, others=((info.pod, None),), about="make room")

@@ -203,7 +203,7 @@ def _requests(dump: Dump, pod: Pod, scheduler: Scheduler) -> Iterator[Change]:
 
 
 def _breaks_limit_range(dump: Dump, pod: Pod, edit: Callable[[Pod], None]) -> bool:
-    ranges = [one for one in dump.of(LimitRange) if one.namespace == pod.namespace]
+    ranges = [limit_range for limit_range in dump.of(LimitRange) if limit_range.namespace == pod.namespace]
     if not ranges:
         return False
     changed = unbound(pod)
@@ -231,14 +231,16 @@ def _floor(name: str, nano: int, notation: Format) -> Quantity:
 def _priorities(dump: Dump, pod: Pod) -> Iterator[Change]:
     """Use a higher priority class; system classes only for system pods and DaemonSets."""
     system = pod.namespace == SYSTEM_NAMESPACE or is_of_daemon_set(pod)
-    classes = [one for one in dump.priority_classes if one.value > (pod.spec.priority or 0)]
+    classes = [
+        priority_class for priority_class in dump.priority_classes if priority_class.value > (pod.spec.priority or 0)
+    ]
     for one in sorted(classes, key=lambda c: c.value):
         if one.preemption_policy == "Never" or (one.name.startswith("system-") and not system):
             continue
 
-        def raise_(changed: Pod, one: PriorityClass = one) -> None:
-            changed.spec.priority_class_name, changed.spec.priority = one.name, one.value
-            changed.spec.preemption_policy = one.preemption_policy
+        def raise_(changed: Pod, priority_class: PriorityClass = one) -> None:
+            changed.spec.priority_class_name, changed.spec.priority = priority_class.name, priority_class.value
+            changed.spec.preemption_policy = priority_class.preemption_policy
 
         text = f"use the priority class {one.name} ({one.value})"
         yield Change(text, "priority", pod=raise_, about="priority", preempts=True)

@@ -60,8 +60,8 @@ def stats_of(
         used = known.get(pod.key)
         if used is None:
             guessed += amount is None
-            names = [one.name for one in processes_of(pod)]
-            asked = {one.name: one.resources.requests.get("memory") for one in processes_of(pod)}
+            names = [container.name for container in processes_of(pod)]
+            asked = {container.name: container.resources.requests.get("memory") for container in processes_of(pod)}
             used = {name: q.value() if (q := asked[name]) is not None else 0 for name in names}
         if amount is not None:
             used = with_total(pod, used, amount)
@@ -72,7 +72,10 @@ def stats_of(
 
 def processes_of(pod: Pod) -> list[Container]:
     """Return the containers that run in a Running pod: sidecars and ordinary containers."""
-    return [*(one for one in pod.spec.init_containers if is_restartable_init(one)), *pod.spec.containers]
+    return [
+        *(container for container in pod.spec.init_containers if is_restartable_init(container)),
+        *pod.spec.containers,
+    ]
 
 
 def with_total(pod: Pod, used: Mapping[str, int], total: int) -> dict[str, int]:

@@ -216,10 +216,10 @@ def first_to_go(
 def _own_limit(pod: Pod, stats: PodStats, release: Release) -> str:
     """Return how a container of a pod reaches its own limit; "" = it does not."""
     limits = {one.name: one.resources.limits.get("memory") for one in processes_of(pod)}
-    for one in stats.containers:
-        limit = limits.get(one.name)
-        if limit is not None and (one.memory or 0) > limit.value():
-            return f"container {one.name} reaches its limit of {limit}: OOMKilled, started again with back-off"
+    for container in stats.containers:
+        limit = limits.get(container.name)
+        if limit is not None and (container.memory or 0) > limit.value():
+            return f"container {container.name} reaches its limit of {limit}: OOMKilled, started again with back-off"
     whole = pod_limits(pod, release=release).get("memory")
     if whole is not None and all(limits.values()) and (stats.memory or 0) > whole.value():
         return f"the pod reaches its limit of {whole}: its largest process is killed"
@@ -243,20 +243,20 @@ def _evict(
 ) -> PressureResult:
     """Run the eviction manager every ten seconds until it selects no pod."""
     manager = EvictionManager(machine.settings, machine.release)
-    running = [one for one in pods if one.status.phase not in TERMINAL_PHASES]
+    running = [pod for pod in pods if pod.status.phase not in TERMINAL_PHASES]
     gone: list[Evicted] = []
     condition, second, idle = "", 0, 0.0
     soft = max((t.grace_period for t in machine.thresholds), default=0)
     while idle <= soft:  # a soft threshold selects its first pod only after its grace period
         second, idle = second + int(EVERY), idle + EVERY
-        used = sum(stats[one.metadata.uid].memory or 0 for one in running)
+        used = sum(stats[pod.metadata.uid].memory or 0 for pod in running)
         found = manager.look(second, seen(used), running, lambda: stats)
         condition = condition or next(iter(manager.conditions), "")
         if found is None:
             continue
         idle = 0.0
         gone.append(Evicted(found.pod, second, found.message.strip()))
-        running = [one for one in running if one is not found.pod]
+        running = [pod for pod in running if pod is not found.pod]
     notes = _notes(machine, running, gone, stats, resource, condition)
     return PressureResult(
         machine.node.name, condition, tuple(gone), {}, (*notes, *_kernel(machine, pods, stats, resource))
@@ -272,11 +272,11 @@ def _notes(
     condition: str,
 ) -> Iterable[str]:
     if not condition:
-        free = machine.capacity - sum(stats[one.metadata.uid].memory or 0 for one in left)
+        free = machine.capacity - sum(stats[pod.metadata.uid].memory or 0 for pod in left)
         yield f"{machine.node.name} crosses no threshold: {Quantity.from_int(free, 'BinarySI')} are not used by pods."
         return
     yield f"{machine.node.name} reports {condition} and gets its taint; the kubelet evicts one pod every {EVERY:g} s."
-    spared = sorted(one.key for one in left if is_critical_pod(one))
+    spared = sorted(pod.key for pod in left if is_critical_pod(pod))
     if spared:
         yield f"Never evicted, critical: {', '.join(spared[:SHOWN])}."
 

@@ -41,8 +41,8 @@ def scale_down(copy: Any, empty: Callable[[str], None]) -> list[str]:
         budgets=store.list(PodDisruptionBudget, copy=False),
         release=copy.release,
     )
-    for one in verdicts:
-        if one.possible:
-            empty(one.node)
-            copy.delete("Node", one.node)
+    for verdict in verdicts:
+        if verdict.possible:
+            empty(verdict.node)
+            copy.delete("Node", verdict.node)
     return [str(one) for one in verdicts]

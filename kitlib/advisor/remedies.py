@@ -101,7 +101,7 @@ def _try(dump: Dump, scheduler: Scheduler, pod: Pod, chosen: tuple[Change, ...])
             change.pod(changed)
     nodes = next((change.nodes for change in chosen if change.nodes is not None), None)
     swapped = [pair for change in chosen for pair in change.others]
-    added = [one for change in chosen for one in change.objects]
+    added = [item for change in chosen for item in change.objects]
     for old, new in swapped:
         scheduler.remove_pod(old)
         if new is not None:

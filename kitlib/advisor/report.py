@@ -109,7 +109,7 @@ class ClusterReport:
         if not fail_on:
             return 0
         bad = WEIGHTS[: WEIGHTS.index(fail_on) + 1]
-        return int(any(one.weight in bad for one in self.findings))
+        return int(any(finding.weight in bad for finding in self.findings))
 
 
 @collector_paused()
@@ -130,15 +130,15 @@ def report(dump: Dump) -> ClusterReport:
     )
     live = [pod for pod in dump.pods if pod.status.phase not in TERMINAL_PHASES]
     placed = sum(bool(pod.spec.node_name) for pod in live)
-    counted = Counter(one.weight for one in findings)
+    counted = Counter(finding.weight for finding in findings)
     summary = (
         f"{number_of(len(nodes), 'node')}, {number_of(placed, 'pod')} on {'it' if len(nodes) == 1 else 'them'}, "
         f"{len(dump.pending)} {'waits' if len(dump.pending) == 1 else 'wait'} for a node; findings: "
         f"{', '.join(f'{counted[weight]} {weight}' for weight in WEIGHTS)}."
     )
     gaps = tuple(dict.fromkeys([*gaps, *unreported(dump)]))
-    ordered = sorted(findings, key=lambda one: WEIGHTS.index(one.weight))
-    found = tuple(one for one in sections if one.rows or one.sentence)
+    ordered = sorted(findings, key=lambda risk: WEIGHTS.index(risk.weight))
+    found = tuple(section for section in sections if section.rows or section.sentence)
     return ClusterReport(dump.newest_time, str(dump.release), summary, tuple(ordered), waiting, nodes, found, gaps)
 
 
@@ -167,12 +167,12 @@ def _waiting(dump: Dump) -> tuple[tuple[WaitingPods, ...], tuple[Gap, ...]]:
 
 
 def _waiting_findings(waiting: Sequence[WaitingPods]) -> Iterator[Risk]:
-    for one in waiting:
-        if one.stage:
-            number = f"{one.pods} pods" if one.pods > 1 else "one pod"
-            said = f"{one.owner}: {number} held at the stage {one.stage}: {one.cause}"
-            way = f"kitlib explain {one.example} names changes that let it in"
-            yield Risk(HIGH, "pods wait", said, (one.owner,), way)
+    for waiting_pods in waiting:
+        if waiting_pods.stage:
+            number = f"{waiting_pods.pods} pods" if waiting_pods.pods > 1 else "one pod"
+            said = f"{waiting_pods.owner}: {number} held at the stage {waiting_pods.stage}: {waiting_pods.cause}"
+            way = f"kitlib explain {waiting_pods.example} names changes that let it in"
+            yield Risk(HIGH, "pods wait", said, (waiting_pods.owner,), way)
 
 
 def _waiting_section(waiting: Sequence[WaitingPods], total: int) -> Section:
@@ -182,23 +182,32 @@ def _waiting_section(waiting: Sequence[WaitingPods], total: int) -> Section:
     for one in waiting:
         stages[one.stage or "no stage"] += one.pods
     counted = ", ".join(f"{number} at {stage}" for stage, number in stages.most_common())
-    rows = [(str(one.pods), one.owner, one.stage or one.verdict, one.cause, one.changed_by) for one in waiting]
+    rows = [
+        (
+            str(waiting_pods.pods),
+            waiting_pods.owner,
+            waiting_pods.stage or waiting_pods.verdict,
+            waiting_pods.cause,
+            waiting_pods.changed_by,
+        )
+        for waiting_pods in waiting
+    ]
     return Section("What waits", f"By stage: {counted}.", ("pods", "owner", "stage", "cause", "changed by"), rows)
 
 
 def _node_section(nodes: Sequence[NodeRoom]) -> Section:
     rows = [
         (
-            one.name,
-            one.zone,
-            f"{one.pods}/{one.most_pods}",
-            _part(one, "cpu"),
-            _part(one, "memory"),
-            _limits(one),
-            shown("memory", one.used_memory) if one.used_memory is not None else "",
-            ", ".join(one.conditions),
+            node.name,
+            node.zone,
+            f"{node.pods}/{node.most_pods}",
+            _part(node, "cpu"),
+            _part(node, "memory"),
+            _limits(node),
+            shown("memory", node.used_memory) if node.used_memory is not None else "",
+            ", ".join(node.conditions),
         )
-        for one in nodes
+        for node in nodes
     ]
     columns = (
         "node",
@@ -210,15 +219,15 @@ def _node_section(nodes: Sequence[NodeRoom]) -> Section:
         "memory used",
         "conditions",
     )
-    measured = any(one.used_memory is not None for one in nodes)
+    measured = any(node.used_memory is not None for node in nodes)
     hint = "" if measured else " Use is not in the dump; kubectl get pods.metrics.k8s.io -A -o json adds it."
     return Section("Requests and capacity by node", f"Percentages are of allocatable.{hint}", columns, rows)
 
 
 def _zone_section(dump: Dump, nodes: Sequence[NodeRoom]) -> Section:
     zones: dict[str, list[NodeRoom]] = defaultdict(list)
-    for one in nodes:
-        zones[one.zone].append(one)
+    for node in nodes:
+        zones[node.zone].append(node)
     if len(zones) < 2:
         return Section("Zones", "")
     rows = []
@@ -236,13 +245,13 @@ _KINDS = ("cpu", "memory")
 
 
 def _room_section(nodes: Sequence[NodeRoom]) -> Section:
-    open_nodes = [one for one in nodes if one.schedulable]
+    open_nodes = [node for node in nodes if node.schedulable]
     if not open_nodes:
         return Section("The largest pod that fits", "No node takes pods.")
     rows = []
     for kind in _KINDS:
-        best = max(open_nodes, key=lambda one: one.free(kind))
-        total = sum(max(0, one.free(kind)) for one in open_nodes)
+        best = max(open_nodes, key=lambda node_room: node_room.free(kind))
+        total = sum(max(0, node.free(kind)) for node in open_nodes)
         rows.append((kind, shown(kind, best.free(kind)), best.name, shown(kind, total), _share(best.free(kind), total)))
     said = "By requests alone, without taints, affinity and volumes; one pod cannot use the free room of several nodes."
     columns = ("resource", "largest on one node", "node", "free in all", "largest / all")
@@ -255,7 +264,7 @@ def _qos_section(dump: Dump) -> Section:
         if pod.status.phase not in TERMINAL_PHASES:
             by[pod.namespace][get_pod_qos(pod, dump.release)] += 1
     classes = ("Guaranteed", "Burstable", "BestEffort")
-    rows = [(name, *(str(own[one]) for one in classes)) for name, own in sorted(by.items())]
+    rows = [(name, *(str(own[class_]) for class_ in classes)) for name, own in sorted(by.items())]
     said = (
         "BestEffort pods get oom_score_adj 1000 and are killed and evicted first; Guaranteed ones get -997; Burstable "
         "ones 1000 less the part of the machine's memory that they request, in thousandths."
@@ -271,8 +280,8 @@ def _pressure_section(dump: Dump, nodes: Sequence[NodeRoom]) -> Section:
         if pod.spec.node_name and pod.status.phase not in TERMINAL_PHASES:
             on[pod.spec.node_name].append(pod)
     rows = []
-    fullest = {one.name: one.memory_limits / (one.allocatable["memory"] or 1) for one in nodes if one.pods}
-    named = {one.name: one for one in dump.nodes}
+    fullest = {node.name: node.memory_limits / (node.allocatable["memory"] or 1) for node in nodes if node.pods}
+    named = {node.name: node for node in dump.nodes}
     for name in sorted(fullest, key=lambda one: -fullest[one])[:FIRST_NODES]:
         machine = NodeUnderPressure(named[name], KubeletSettings(), dump.release)
         if machine.node.status.capacity or machine.node.status.allocatable:
@@ -290,8 +299,8 @@ _NONE = "-"
 
 def _budget_section(dump: Dump) -> Section:
     rows = [
-        (one.key, *_budget_numbers(dump, one), counted_by(dump, one))
-        for one in sorted(dump.of(PodDisruptionBudget), key=lambda one: one.status.disruptions_allowed)
+        (budget.key, *_budget_numbers(dump, budget), counted_by(dump, budget))
+        for budget in sorted(dump.of(PodDisruptionBudget), key=lambda budget: budget.status.disruptions_allowed)
     ]
     blocked, unknown = sum(row[3] == "0" for row in rows), sum(row[3] == _NONE for row in rows)
     said = f"{blocked} of {len(rows)} allow no disruption now." if rows else "There is no disruption budget."
@@ -326,13 +335,16 @@ def _quota_section(dump: Dump) -> Section:
     return Section("Quotas", said, ("quota", "resource", "used", "hard", "part"), [row for _, row in rows])
 
 
-def _part(one: NodeRoom, kind: str) -> str:
-    return f"{shown(kind, one.requested[kind])} ({_share(one.requested[kind], one.allocatable[kind])})"
+def _part(node_room: NodeRoom, kind: str) -> str:
+    return (
+        f"{shown(kind, node_room.requested[kind])} ({_share(node_room.requested[kind], node_room.allocatable[kind])})"
+    )
 
 
-def _limits(one: NodeRoom) -> str:
-    unlimited = f", {one.without_limit} pods without" if one.without_limit else ""
-    return f"{shown('memory', one.memory_limits)} ({_share(one.memory_limits, one.allocatable['memory'])}){unlimited}"
+def _limits(node_room: NodeRoom) -> str:
+    unlimited = f", {node_room.without_limit} pods without" if node_room.without_limit else ""
+    share = _share(node_room.memory_limits, node_room.allocatable["memory"])
+    return f"{shown('memory', node_room.memory_limits)} ({share}){unlimited}"
 
 
 def _share(part: int, whole: int) -> str:
@@ -345,18 +357,18 @@ def as_data(found: ClusterReport) -> dict[str, Any]:
         "at": found.at.isoformat() if found.at is not None else None,
         "release": found.release,
         "summary": found.summary,
-        "findings": [one.as_data() for one in found.findings],
+        "findings": [finding.as_data() for finding in found.findings],
         "waiting": [
             {
-                "owner": one.owner,
-                "pods": one.pods,
-                "example": one.example,
-                "verdict": one.verdict,
-                "stage": one.stage,
-                "cause": one.cause,
-                "changedBy": one.changed_by,
+                "owner": waiting_pods.owner,
+                "pods": waiting_pods.pods,
+                "example": waiting_pods.example,
+                "verdict": waiting_pods.verdict,
+                "stage": waiting_pods.stage,
+                "cause": waiting_pods.cause,
+                "changedBy": waiting_pods.changed_by,
             }
-            for one in found.waiting
+            for waiting_pods in found.waiting
         ],
         "tables": [
             {"title": s.title, "sentence": s.sentence, "columns": list(s.columns), "rows": [list(r) for r in s.rows]}

@@ -69,23 +69,23 @@ def findings_of(dump: Dump, nodes: Sequence[NodeRoom]) -> Iterator[Risk]:
 
 
 def _nodes(nodes: Sequence[NodeRoom]) -> Iterator[Risk]:
-    for one in nodes:
-        bad = [text for text in one.conditions if text != "cordoned"]
+    for node in nodes:
+        bad = [text for text in node.conditions if text != "cordoned"]
         if bad:
-            said = f"node {one.name} reports {', '.join(bad)}; {counted(one.pods, 'pod', 'is', 'are')} on it"
+            said = f"node {node.name} reports {', '.join(bad)}; {counted(node.pods, 'pod', 'is', 'are')} on it"
             way = "kubectl describe node shows the kubelet's reason; kitlib whatif lose NODE shows where its pods go"
-            yield Risk(HIGH, "node is not healthy", said, (f"Node {one.name}",), way)
-        elif "cordoned" in one.conditions:
-            said = f"node {one.name} is cordoned: new pods do not go there"
-            yield Risk(LOW, "node is cordoned", said, (f"Node {one.name}",), "kubectl uncordon where it is over")
+            yield Risk(HIGH, "node is not healthy", said, (f"Node {node.name}",), way)
+        elif "cordoned" in node.conditions:
+            said = f"node {node.name} is cordoned: new pods do not go there"
+            yield Risk(LOW, "node is cordoned", said, (f"Node {node.name}",), "kubectl uncordon where it is over")
 
 
 def _killed(pods: Sequence[Pod]) -> Iterator[Risk]:
     """Yield the containers that the OOM killer ended last."""
     found = []
     for pod in pods:
-        for one in pod.status.container_statuses:
-            if look(one.last_state, "terminated", "reason") == "OOMKilled":
+        for status in pod.status.container_statuses:
+            if look(status.last_state, "terminated", "reason") == "OOMKilled":
                 found.append(f"Pod {pod.key}")
     if found:
         said = f"containers of {counted(len(set(found)), 'pod')} were OOM-killed last time: {_listed(found)}"
@@ -170,19 +170,19 @@ def _without_requests(dump: Dump, pods: Sequence[Pod]) -> Iterator[Risk]:
 
 
 def _overcommitted(nodes: Sequence[NodeRoom]) -> Iterator[Risk]:
-    for one in nodes:
-        room = one.allocatable["memory"]
-        if room and one.requested["memory"] >= NEARLY * room:
-            asked = shown("memory", one.requested["memory"])
-            said = f"{asked} of {shown('memory', room)} memory of {one.name} is requested"
-            yield Risk(LOW, "node is nearly full", said, (f"Node {one.name}",), "kitlib whatif add NODE shows relief")
-        if room and one.memory_limits > room:
+    for node in nodes:
+        room = node.allocatable["memory"]
+        if room and node.requested["memory"] >= NEARLY * room:
+            asked = shown("memory", node.requested["memory"])
+            said = f"{asked} of {shown('memory', room)} memory of {node.name} is requested"
+            yield Risk(LOW, "node is nearly full", said, (f"Node {node.name}",), "kitlib whatif add NODE shows relief")
+        if room and node.memory_limits > room:
             said = (
-                f"memory limits on {one.name} add up to {shown('memory', one.memory_limits)} of "
+                f"memory limits on {node.name} add up to {shown('memory', node.memory_limits)} of "
                 f"{shown('memory', room)}: if all pods use them, pods are evicted and OOM-killed"
             )
-            way = f"requests equal to limits for memory; kitlib whatif pressure {one.name} memory shows who goes first"
-            yield Risk(MEDIUM, "memory limits exceed the node", said, (f"Node {one.name}",), way)
+            way = f"requests equal to limits for memory; kitlib whatif pressure {node.name} memory shows who goes first"
+            yield Risk(MEDIUM, "memory limits exceed the node", said, (f"Node {node.name}",), way)
 
 
 def _bare(pods: Sequence[Pod]) -> Iterator[Risk]:

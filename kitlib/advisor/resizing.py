@@ -109,7 +109,7 @@ def parse_amounts(pod: Pod, words: Sequence[str]) -> WantedAmounts:
 
 def _container(pod: Pod, place: str, named: bool) -> Container | None:
     """Return the container of a place; None = the pod as a whole."""
-    names = {one.name: one for one in containers_of(pod)}
+    names = {container.name: container for container in containers_of(pod)}
     if not named:
         place = pod.metadata.annotations.get(DEFAULT_CONTAINER, "")
         return names.get(place) or pod.spec.containers[0]
@@ -177,7 +177,7 @@ def carry_out(
 
 
 def _plain(amounts: Amounts) -> dict[str, dict[str, str]]:
-    return {kind: {name: str(one) for name, one in values.items()} for kind, values in amounts.items()}
+    return {kind: {name: str(quantity) for name, quantity in values.items()} for kind, values in amounts.items()}
 
 
 def _verdict(
@@ -192,7 +192,7 @@ def _verdict(
         old = before[name].nano if name in before else 0
         if asked > left and asked.nano > old:
             reason = INFEASIBLE if asked > most else DEFERRED
-            amounts = [shown_amount(name, _amount(name, one)) for one in (asked, left, most)]
+            amounts = [shown_amount(name, _amount(name, quantity)) for quantity in (asked, left, most)]
             why = f"{name}: {amounts[0]} asked, {amounts[1]} of {amounts[2]} left beside the other pods"
             return reason.lower(), reason, why
     low = below_usage(_memory_limits(changed), _memory_limits(pod), used)
@@ -222,8 +222,8 @@ def _amount(resource: str, amount: Quantity) -> int:
 
 def _memory_limits(pod: Pod) -> dict[str, int | None]:
     return {
-        one.name: one.resources.limits["memory"].value() if "memory" in one.resources.limits else None
-        for one in containers_of(pod)
+        container.name: container.resources.limits["memory"].value() if "memory" in container.resources.limits else None
+        for container in containers_of(pod)
     }
 
 
@@ -235,7 +235,7 @@ def _report(copy: Any, changed: Pod, reason: str, message: str) -> None:
         waits = Condition(type=kind, status="True", reason=reason, message=message, last_transition_time=copy.now())
         pod.status.conditions = with_condition(pod.status.conditions, waits)
     else:
-        own = {one.name: one.resources for one in containers_of(pod)}
+        own = {container.name: container.resources for container in containers_of(pod)}
         for status in [*pod.status.init_container_statuses, *pod.status.container_statuses]:
             if status.resources is not None:
                 status.resources, status.allocated_resources = own[status.name], dict(own[status.name].requests)

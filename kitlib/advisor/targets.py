@@ -52,13 +52,13 @@ def find_target(dump: Dump, name: str = "", namespace: str = "") -> KubeObject:
         if obj.kind in kinds and obj.name == last and (not wanted or (obj.namespace or "default") == wanted)
     ]
     if not kind:  # pods take precedence over objects that create pods
-        first = min((kinds.index(one.kind) for one in found), default=0)
-        found = [one for one in found if one.kind == kinds[first]]
+        first = min((kinds.index(item.kind) for item in found), default=0)
+        found = [item for item in found if item.kind == kinds[first]]
     if not found:
         raise NotFound(PLURALS.get(kind, "pods") if kind else "pods", rest)
     if len(found) > 1:
         what = PLURALS[found[0].kind].removesuffix("s") if found[0].kind == "Pod" else found[0].kind
-        raise KitError(f"which {what}? {', '.join(one.key for one in found[:10])}")
+        raise KitError(f"which {what}? {', '.join(item.key for item in found[:10])}")
     return found[0]
 
 

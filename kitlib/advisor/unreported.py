@@ -29,7 +29,7 @@ def counted_by(dump: Dump, obj: KubeObject) -> str:
 def unreported(dump: Dump) -> Iterator[Gap]:
     """Yield the statuses that no answer can rely on, for the whole cluster."""
     yield from unreported_amounts(dump)
-    silent = [one.name for one in dump.nodes if not any(c.type == "Ready" for c in one.status.conditions)]
+    silent = [node.name for node in dump.nodes if not any(c.type == "Ready" for c in node.status.conditions)]
     if silent:
         why = f"{listed(silent)} {'report' if len(silent) > 1 else 'reports'} no Ready condition"
         yield Gap("Node", "status.conditions", f"whether the kubelets run: {why}", decides=False)

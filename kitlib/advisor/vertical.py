@@ -100,7 +100,10 @@ class VerticalPlan:
         Source: limit_and_request_scaling.go GetProportionalLimit: the limit keeps its ratio to the request, and a limit
         without a request, or equal to it, becomes the new request.
         """
-        own = {name: one.target for name, one in self.containers.get(container.name, {}).items()}
+        own = {
+            name: recommended_range.target
+            for name, recommended_range in self.containers.get(container.name, {}).items()
+        }
         limits: dict[str, Quantity] = {}
         for name, target in own.items():
             limit, request = container.resources.limits.get(name), container.resources.requests.get(name)
@@ -127,10 +130,10 @@ def plans(dump: Dump, target: str = "") -> list[VerticalPlan]:
     Raises:
         KitError: no VerticalPodAutoscaler acts, or no usage of the workload is known.
     """
-    autoscalers = [one for one in dump.objects if one.kind == KIND and group_of(one) == GROUP]
+    autoscalers = [item for item in dump.objects if item.kind == KIND and group_of(item) == GROUP]
     if target:
         workload = find_target(dump, target)
-        own = next((one for one in autoscalers if _targets(one, workload)), None)
+        own = next((autoscaler for autoscaler in autoscalers if _targets(autoscaler, workload)), None)
         return [_plan(dump, workload, own)]
     found = []
     for one in autoscalers:
@@ -185,9 +188,11 @@ def _plan(dump: Dump, workload: KubeObject, autoscaler: KubeObject | None) -> Ve
             continue
         capped[name] = _capped(own, policy)
         limits_too[name] = text(policy, "controlledValues") != "RequestsOnly"
-        amounts = ", ".join(f"{resource} {one.target}" for resource, one in capped[name].items())
+        amounts = ", ".join(
+            f"{resource} {recommended_range.target}" for resource, recommended_range in capped[name].items()
+        )
         notes.append(f"{name_of(workload)}, container {name}: {amounts}, {origin}")
-    if any(one.namespace == pods[0].namespace for one in dump.of(LimitRange)):
+    if any(limit_range.namespace == pods[0].namespace for limit_range in dump.of(LimitRange)):
         why = "the admission controller keeps the recommendation within a LimitRange; the copy only rejects"
         gaps.append(Gap("LimitRange", "spec.limits", why))
     mode = _mode(autoscaler) if autoscaler is not None else "Recreate"
@@ -205,9 +210,9 @@ def _plan(dump: Dump, workload: KubeObject, autoscaler: KubeObject | None) -> Ve
 
 
 def _belongs(dump: Dump, pod: Pod, workload: KubeObject) -> bool:
-    near = next((one for one in pod.metadata.owner_references if one.controller), None)
+    near = next((reference for reference in pod.metadata.owner_references if reference.controller), None)
     wanted = (workload.kind, workload.name)
-    above = [one for one in (near, root_of(dump, pod)) if one is not None]
+    above = [reference for reference in (near, root_of(dump, pod)) if reference is not None]
     return pod.namespace == (workload.namespace or "default") and any((o.kind, o.name) == wanted for o in above)
 
 
@@ -274,11 +279,11 @@ def _capped(own: Mapping[str, RecommendedRange], policy: Mapping[str, Any]) -> d
             continue
         least, most = (_quantity(look(policy, kind, resource)) for kind in ("minAllowed", "maxAllowed"))
 
-        def within(one: Quantity, least: Quantity | None = least, most: Quantity | None = most) -> Quantity:
-            raised = max(one, least) if least is not None else one
+        def within(quantity: Quantity, least: Quantity | None = least, most: Quantity | None = most) -> Quantity:
+            raised = max(quantity, least) if least is not None else quantity
             return min(raised, most) if most is not None else raised
 
-        limits = [within(one) if one is not None else None for one in (bounds.lower, bounds.upper)]
+        limits = [within(quantity) if quantity is not None else None for quantity in (bounds.lower, bounds.upper)]
         found[resource] = RecommendedRange(within(bounds.target), *limits)
     return found
 
@@ -382,7 +387,7 @@ class _Updater:
         """Resize a pod in place or evict it; return the obstacle, "" = it was changed."""
         uid = pod.metadata.uid
         if self._plan.mode in IN_PLACE and pod.status.phase == "Running" and uid not in self._waiting:
-            wanted = {one.name: self._plan.amounts(one) for one in processes_of(pod)}
+            wanted = {container.name: self._plan.amounts(container) for container in processes_of(pod)}
             outcome = self._resize(pod, WantedAmounts({name: own for name, own in wanted.items() if own}, {}))
             self.gaps += outcome.gaps
             if outcome.effect is not None:
@@ -409,12 +414,12 @@ class _Updater:
             outside = grows = pod.metadata.uid in self._waiting
             asked, wanted = dict.fromkeys(RESOURCES, 0), dict.fromkeys(RESOURCES, 0)
             for container in processes_of(pod):
-                for resource, one in self._plan.containers.get(container.name, {}).items():
+                for resource, recommended_range in self._plan.containers.get(container.name, {}).items():
                     request = container.resources.requests.get(resource)
-                    wanted[resource] += one.target.nano
+                    wanted[resource] += recommended_range.target.nano
                     asked[resource] += request.nano if request is not None else 0
-                    outside |= request is None or one.excludes(request)
-                    grows |= request is None or one.target > request
+                    outside |= request is None or recommended_range.excludes(request)
+                    grows |= request is None or recommended_range.target > request
             differs = sum(abs(asked[one] - wanted[one]) / max(asked[one], 1) for one in RESOURCES if wanted[one])
             if outside or differs >= MIN_CHANGE:
                 found.append((grows, differs, pod))
@@ -435,4 +440,4 @@ class _Updater:
 
 def _controller(obj: KubeObject) -> Any:
     """Return the owner reference of an object's controller; None = it has none."""
-    return next((one for one in obj.metadata.owner_references if one.controller), None)
+    return next((reference for reference in obj.metadata.owner_references if reference.controller), None)

@@ -82,7 +82,7 @@ def what_if(
             ask(trial, *words)
         trial.retry()
         effects = tuple(trial.effects())
-        gaps = tuple(trial.gaps({one.pod for one in effects}))
+        gaps = tuple(trial.gaps({effect.pod for effect in effects}))
         nodes = node_uses(cluster.api.store.list(Node, copy=False), before, trial.pods())
         changes, refused = tuple(trial.changes), tuple(trial.refused)
         return WhatIf(tuple(questions), effects, refused, changes, gaps, tuple(trial.notes), nodes)
@@ -163,7 +163,7 @@ class _Trial:
             labels = {**model.metadata.labels, "kubernetes.io/hostname": name}
             made.metadata.name, made.metadata.uid, made.metadata.labels = name, "", labels
             made.metadata.resource_version, made.spec.unschedulable = "", False
-            made.spec.taints = [one for one in made.spec.taints if not one.key.startswith("node.kubernetes.io/")]
+            made.spec.taints = [taint for taint in made.spec.taints if not taint.key.startswith("node.kubernetes.io/")]
             self.cluster.adopt_node(made)
         self.cluster.advance(SETTLE)
 
@@ -183,7 +183,7 @@ class _Trial:
     def upgrade(self, to: str) -> None:
         after = Release.of(to)
         found = self.dump.changes(_own_release(self.dump), after)
-        self.changes += [f"{one.kind}: {one}" for one in found if one.kind != "gate"]
+        self.changes += [f"{change.kind}: {change}" for change in found if change.kind != "gate"]
 
     def resize(self, target: str, *amounts: str) -> None:
         pod = find_target(self.dump, target)
@@ -247,10 +247,10 @@ class _Trial:
             )
             self.cluster.api.update_status(node)
             self.cluster.advance(SETTLE)
-        for number, one in enumerate(outcome.evicted, start=1):
-            self.evicted[one.pod.metadata.uid] = f"no. {number}, after {one.second} s: {one.message}"
-            ended = self.cluster.get("Pod", one.pod.name, one.pod.namespace)
-            ended.status.phase, ended.status.reason, ended.status.message = "Failed", "Evicted", one.message
+        for number, evicted in enumerate(outcome.evicted, start=1):
+            self.evicted[evicted.pod.metadata.uid] = f"no. {number}, after {evicted.second} s: {evicted.message}"
+            ended = self.cluster.get("Pod", evicted.pod.name, evicted.pod.namespace)
+            ended.status.phase, ended.status.reason, ended.status.message = "Failed", "Evicted", evicted.message
             self.cluster.api.update_status(ended)
             self.cluster.advance(EVERY)
         self.cluster.advance(SETTLE)
@@ -297,7 +297,7 @@ class _Trial:
 
     def _unread_owners(self, concerned: set[str]) -> Iterator[Gap]:
         """Yield a gap for each kind of controller that owns concerned pods and was not read."""
-        known = {(one.kind, one.namespace, one.name) for one in self.dump.objects}
+        known = {(item.kind, item.namespace, item.name) for item in self.dump.objects}
         unread_of, foreign = Counter[str](), Counter[str]()
         for pod in self.dump.pods:
             for owner in pod.metadata.owner_references if pod.key in concerned else ():
@@ -324,9 +324,9 @@ class _Trial:
         for kind in WEBHOOKS:
             hooks = [
                 text(hook, "name")
-                for one in self.dump.objects
-                if one.kind == kind
-                for hook in items(data_of(one), "webhooks")
+                for item in self.dump.objects
+                if item.kind == kind
+                for hook in items(data_of(item), "webhooks")
                 if any({"pods", "*", "*/*"} & set(rule.get("resources") or ()) for rule in items(hook, "rules"))
             ]
             if hooks:
@@ -389,7 +389,7 @@ class _Trial:
         if preempted:
             return Effect(pod.key, "preempted", pod.spec.node_name, why=preempted)
         kind, name = self._owner(pod)[1:]
-        near = next((one for one in pod.metadata.owner_references if one.controller), None)
+        near = next((reference for reference in pod.metadata.owner_references if reference.controller), None)
         if near is None:
             return Effect(pod.key, "gone", pod.spec.node_name, why="no controller makes it again")
         if near.kind not in (*MAKERS, "Node"):
@@ -409,9 +409,9 @@ class _Trial:
                 return str(event.message).removeprefix("(combined from similar events): ")
         found = self.cluster.api.store.find(owner.kind, owner.name, namespace, copy=False)
         wanted = getattr(getattr(found, "spec", None), "replicas", None)
-        mine = [one for one in self.pods().values() if one.namespace == namespace and _is_of(one, owner)]
+        mine = [pod for pod in self.pods().values() if pod.namespace == namespace and _is_of(pod, owner)]
         active = [
-            one for one in mine if one.status.phase not in TERMINAL_PHASES and not one.metadata.deletion_timestamp
+            pod for pod in mine if pod.status.phase not in TERMINAL_PHASES and not pod.metadata.deletion_timestamp
         ]
         if not isinstance(wanted, int) or len(active) >= wanted:
             return ""
@@ -428,13 +428,14 @@ class _Trial:
 
 def _is_of(pod: Pod, owner: OwnerReference) -> bool:
     return any(
-        one.controller and (one.kind, one.name) == (owner.kind, owner.name) for one in pod.metadata.owner_references
+        reference.controller and (reference.kind, reference.name) == (owner.kind, owner.name)
+        for reference in pod.metadata.owner_references
     )
 
 
 def root_kind(pod: Pod) -> str:
     """Return the kind of a pod's controller; "" = none."""
-    return next((one.kind for one in pod.metadata.owner_references if one.controller), "")
+    return next((reference.kind for reference in pod.metadata.owner_references if reference.controller), "")
 
 
 def _moved(pod: Pod, later: Pod, why: str) -> Effect:
@@ -450,7 +451,7 @@ def _added(pod: Pod, why: str) -> Effect:
 
 
 def _message(pod: Pod) -> str:
-    return next((one.message for one in pod.status.conditions if one.type == "PodScheduled"), "")
+    return next((condition.message for condition in pod.status.conditions if condition.type == "PodScheduled"), "")
 
 
 def _whole(text: str, what: str) -> int:

@@ -82,7 +82,7 @@ class WhatIf:
     @property
     def exit_code(self) -> int:
         """0: all concerned pods have a node; 1: one waits or is lost, or an action was refused; 3: uncertain."""
-        if self.refused or self.changes or any(one.kind in _BAD for one in self.effects):
+        if self.refused or self.changes or any(effect.kind in _BAD for effect in self.effects):
             return 1
         return 3 if any(gap.decides for gap in self.gaps) else 0
 
@@ -107,7 +107,7 @@ class WhatIf:
             "infeasible": ("cannot be resized on its node", "cannot be resized on their node"),
             "stays": ("stays where it is", "stay where they are"),
         }
-        numbers = Counter(one.kind for one in self.effects)
+        numbers = Counter(effect.kind for effect in self.effects)
         counted = [f"{n} {words[kind][n > 1]}" for kind in words if (n := numbers[kind])]
         parts = [f"pods: {', '.join(counted)}"] if counted else []
         differs = "difference" if len(self.changes) == 1 else "differences"
@@ -137,11 +137,11 @@ def node_uses(nodes: Iterable[Node], before: Mapping[str, Pod], after: Mapping[s
         after: UID -> stored pod after; a pod without a change is the same object.
     """
     # Most nodes of a large cluster keep their pods: requests are summed up only where an object was replaced.
-    changed = [one for uid, one in before.items() if after.get(uid) is not one]
-    changed += [one for uid, one in after.items() if before.get(uid) is not one]
-    touched = {one.spec.node_name for one in changed}
+    changed = [pod for uid, pod in before.items() if after.get(uid) is not pod]
+    changed += [pod for uid, pod in after.items() if before.get(uid) is not pod]
+    touched = {pod.spec.node_name for pod in changed}
     was, becomes = (
-        _requests_by_node(one for one in pods.values() if one.spec.node_name in touched) for pods in (before, after)
+        _requests_by_node(pod for pod in pods.values() if pod.spec.node_name in touched) for pods in (before, after)
     )
     made = []
     for node in sorted((one for one in nodes if one.name in touched), key=lambda one: one.name):
@@ -159,11 +159,11 @@ def as_data(found: WhatIf) -> dict[str, Any]:
     return {
         "questions": list(found.questions),
         "sentence": found.sentence,
-        "effects": [asdict(one) for one in found.effects],
+        "effects": [asdict(effect) for effect in found.effects],
         "refused": list(found.refused),
         "changes": list(found.changes),
         "notes": list(found.notes),
-        "nodes": [asdict(one) for one in found.nodes],
+        "nodes": [asdict(node) for node in found.nodes],
         "notModelled": [asdict(gap) for gap in found.gaps],
     }
 
@@ -172,7 +172,9 @@ def in_text(dump: Dump, found: WhatIf) -> str:
     """Return an answer as text: a sentence, a table of pods, and further notes."""
     lines = [found.sentence]
     rows = [("POD", "BECOMES", "FROM", "TO", "WHY")]
-    rows += [(one.pod, one.kind, one.before or "-", one.after or "-", one.why) for one in found.effects]
+    rows += [
+        (effect.pod, effect.kind, effect.before or "-", effect.after or "-", effect.why) for effect in found.effects
+    ]
     if len(rows) > 1:
         widths = [max(len(row[i]) for row in rows) for i in range(4)]
         cells = ["  ".join([*(row[i].ljust(widths[i]) for i in range(4)), row[4]]).rstrip() for row in rows]

@@ -91,7 +91,7 @@ def explain_object(dump: Dump, obj: KubeObject, *, find_remedies: bool = True) -
 
 def _without_pods(dump: Dump, obj: KubeObject, pods: list[Pod], own: list[StageResult]) -> Explanation:
     """Return the answer if no pod of the object waits: it runs, has ended, or has no pods yet."""
-    if any(one.stage == "start" and one.state == PASSED for one in own):
+    if any(stage.stage == "start" and stage.state == PASSED for stage in own):
         return Explanation(obj, None, ENDED, "", tuple(own))
     active = [pod for pod in pods if pod.status.phase not in TERMINAL_PHASES]
     if len(active) >= wanted(dump, obj):
@@ -137,8 +137,8 @@ def _pods_below(dump: Dump, obj: KubeObject, seen: set[tuple[str, str, str]]) ->
     if obj.kind == "Workload":
         owners = {owner.uid or owner.name for owner in obj.metadata.owner_references}
         direct = [pod for pod in dump.pods if pod.metadata.uid in owners or pod.name in owners]
-        jobs = [one for one in dump.objects if one.kind == "Job" and {one.metadata.uid, one.name} & owners]
-        return [*direct, *(pod for one in jobs for pod in _pods_below(dump, one, seen))]
+        jobs = [item for item in dump.objects if item.kind == "Job" and {item.metadata.uid, item.name} & owners]
+        return [*direct, *(pod for job in jobs for pod in _pods_below(dump, job, seen))]
     found = list[Pod]()
     for one in dump.objects:
         above = next((owner for owner in one.metadata.owner_references if owner.controller), None)
@@ -167,7 +167,7 @@ def wanted(dump: Dump, obj: KubeObject) -> int:
         most = 1 if obj.spec.parallelism is None else obj.spec.parallelism
         return most if left is None else min(most, max(0, left))
     if obj.kind == "DaemonSet":
-        return sum(one.should_run for one in _placements(dump, obj).values())
+        return sum(placement.should_run for placement in _placements(dump, obj).values())
     if obj.kind in ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"):
         return number(data_of(obj), "spec", "replicas", default=1)
     return 0
@@ -179,7 +179,7 @@ def _that_waits(pods: list[Pod]) -> Pod | None:
         lambda pod: not pod.spec.node_name and pod.status.phase in ("", "Pending"),
         lambda pod: pod.status.phase == "Pending",
         lambda pod: pod.status.phase == "Failed" and not any(p.status.phase in ("Running", "Succeeded") for p in pods),
-        lambda pod: any(one.type == "PodResizePending" for one in pod.status.conditions),
+        lambda pod: any(condition.type == "PodResizePending" for condition in pod.status.conditions),
     )
     for rank in ranks:
         found = sorted((pod for pod in pods if rank(pod)), key=lambda pod: (len(pod.name), pod.name))
@@ -223,11 +223,11 @@ def _failure(dump: Dump, obj: KubeObject) -> StageResult | None:
     makers = [
         obj,
         *(
-            one
-            for one in dump.objects
-            if one.kind == "ReplicaSet"
-            and one.namespace == obj.namespace
-            and any((owner.kind, owner.name) == (obj.kind, obj.name) for owner in one.metadata.owner_references)
+            item
+            for item in dump.objects
+            if item.kind == "ReplicaSet"
+            and item.namespace == obj.namespace
+            and any((owner.kind, owner.name) == (obj.kind, obj.name) for owner in item.metadata.owner_references)
         ),
     ]
     for one in makers:
@@ -236,7 +236,7 @@ def _failure(dump: Dump, obj: KubeObject) -> StageResult | None:
             by = f"the controller of {name_of(one)}"
             said = f"{found.reason}: {found.message}"
             return StageResult("creation", HELD, said, (name_of(one),), by, found.last_transition_time, YOU)
-    events = [e for e in dump.of(Event) if e.reason == "FailedCreate" and any(is_about(e, one) for one in makers)]
+    events = [e for e in dump.of(Event) if e.reason == "FailedCreate" and any(is_about(e, maker) for maker in makers)]
     newest = max(events, key=event_time, default=None)
     if newest is None:
         return None
@@ -256,7 +256,9 @@ def _job(dump: Dump, job: Any) -> Results:
     if is_condition_true(conditions, "Complete"):
         yield StageResult("start", PASSED, "the Job is complete", said_by="the Job controller")
         return
-    failed = next((one for one in conditions if one.type == "Failed" and one.status == "True"), None)
+    failed = next(
+        (condition for condition in conditions if condition.type == "Failed" and condition.status == "True"), None
+    )
     if failed is not None:
         said = f"the Job has failed, {failed.reason}: {failed.message}"
         yield StageResult("start", HELD, said, (name_of(job),), "the Job controller", failed.last_transition_time, YOU)
@@ -278,7 +280,9 @@ def _job(dump: Dump, job: Any) -> Results:
                 "",
             )
         )
-        since = next((one.last_transition_time for one in conditions if one.type == "Suspended"), None)
+        since = next(
+            (condition.last_transition_time for condition in conditions if condition.type == "Suspended"), None
+        )
         who = f"; {by} resumes it when it admits it" if by else ""
         queue = job.metadata.labels.get(QUEUE_NAME)
         read = f" (queue {queue}; its Workload was not read)" if queue and workload is None else ""
@@ -361,7 +365,7 @@ def _daemon_set(dump: Dump, obj: Any) -> Results:
 
 
 def _autoscaler(dump: Dump, obj: Any) -> Results:
-    conditions = {one.type: one for one in obj.status.conditions}
+    conditions = {condition.type: condition for condition in obj.status.conditions}
     by, names = "the HPA controller", (name_of(obj),)
     for kind in ("AbleToScale", "ScalingActive"):
         one = conditions.get(kind)

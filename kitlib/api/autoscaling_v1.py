@@ -45,12 +45,12 @@ def to_v1(data: Mapping[str, Any]) -> Object:
     behavior = spec.pop("behavior", None)
     if behavior is not None:
         noted[BEHAVIOR] = {name[0].upper() + name[1:]: rules for name, rules in behavior.items()}
-    for one in metrics:
-        if _is_cpu(one, "target"):
-            spec[_CPU_TARGET] = one["resource"]["target"]["averageUtilization"]
-    for one in current:
-        if _is_cpu(one, "current"):
-            status[_CPU_NOW] = one["resource"]["current"]["averageUtilization"]
+    for metric in metrics:
+        if _is_cpu(metric, "target"):
+            spec[_CPU_TARGET] = metric["resource"]["target"]["averageUtilization"]
+    for metric in current:
+        if _is_cpu(metric, "current"):
+            status[_CPU_NOW] = metric["resource"]["current"]["averageUtilization"]
     meta = dict(data.get("metadata") or {})
     annotations = _without_own(meta) | {key: json.dumps(value, separators=(",", ":")) for key, value in noted.items()}
     if annotations:

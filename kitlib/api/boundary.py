@@ -84,7 +84,7 @@ def bracket_depth(text: bytes) -> int:
     depth = 0
     while b"()" in brackets and depth <= MAX_DEPTH:  # each pass removes the innermost level
         brackets, depth = brackets.replace(b"()", b""), depth + 1
-    return depth + max(accumulate(1 if one == _OPENS else -1 for one in brackets), default=0)
+    return depth + max(accumulate(1 if bracket == _OPENS else -1 for bracket in brackets), default=0)
 
 
 def check_size(text: str | bytes, file: str = "") -> None:

@@ -150,7 +150,7 @@ def _expression(hint: Any, value: str) -> str:
         kinds = [one for one in typing.get_args(hint) if one is not type(None)]
         if len(kinds) == 1:
             return _expression(kinds[0], value)
-        return "" if all(_is_fixed(one) for one in kinds) else f"copiers[type({value})]({value})"
+        return "" if all(_is_fixed(kind) for kind in kinds) else f"copiers[type({value})]({value})"
     if _is_fixed(hint):
         return ""
     held = typing.get_args(hint)

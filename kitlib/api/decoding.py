@@ -261,11 +261,11 @@ def _unknown(data: Any, hint: Any, path: Path) -> Iterator[Path]:
 
 def _strict(data: Any, hint: Any, path: Path) -> Iterator[tuple[str, Path]]:
     """Yield unknown and duplicate fields with their paths; nothing is reported below an unknown field."""
-    for one in _alternatives(hint):
-        origin, arguments = typing.get_origin(one), typing.get_args(one)
-        struct = isinstance(one, type) and issubclass(one, KubeStruct)
-        if isinstance(data, dict) and (struct or origin is dict or one is Any):
-            fields, seen = _fields(one) if struct else None, set()
+    for alternative in _alternatives(hint):
+        origin, arguments = typing.get_origin(alternative), typing.get_args(alternative)
+        struct = isinstance(alternative, type) and issubclass(alternative, KubeStruct)
+        if isinstance(data, dict) and (struct or origin is dict or alternative is Any):
+            fields, seen = _fields(alternative) if struct else None, set()
             for key, value in data.pairs if isinstance(data, Members) else data.items():
                 place = (*path, str(key))
                 if fields is not None and key not in fields:
@@ -277,7 +277,7 @@ def _strict(data: Any, hint: Any, path: Path) -> Iterator[tuple[str, Path]]:
                 if value is not None:
                     below = fields[key] if fields is not None else arguments[1] if origin is dict else Any
                     yield from _strict(value, below, place)
-        elif isinstance(data, list) and (origin is list or one is Any):
+        elif isinstance(data, list) and (origin is list or alternative is Any):
             for i, value in enumerate(data):
                 yield from _strict(value, arguments[0] if origin is list else Any, (*path, i))
 

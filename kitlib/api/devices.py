@@ -205,7 +205,7 @@ class CapacityRequestPolicyRange(KubeStruct):
     @property
     def has_fraction(self) -> bool:
         """Whether a bound or the step is not a whole number."""
-        return any(one is not None and one.nano % 10**9 for one in (self.min, self.max, self.step))
+        return any(quantity is not None and quantity.nano % 10**9 for quantity in (self.min, self.max, self.step))
 
 
 class CapacityRequestPolicy(KubeStruct):

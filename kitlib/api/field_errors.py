@@ -185,9 +185,9 @@ def _go_field(value: Any, empty: bool) -> Any:
 def _go_fields(type_: type[KubeStruct]) -> list[tuple[str, str, bool]]:
     """Return, for each field, Go's name, the attribute's name, and whether it is a list or map."""
     found = []
-    for one in msgspec.structs.fields(type_):
-        made = one.default_factory() if one.default_factory is not msgspec.NODEFAULT else one.default
-        found.append((_go_name(one.name), one.name, isinstance(made, list | dict)))
+    for field in msgspec.structs.fields(type_):
+        made = field.default_factory() if field.default_factory is not msgspec.NODEFAULT else field.default
+        found.append((_go_name(field.name), field.name, isinstance(made, list | dict)))
     return found
 
 

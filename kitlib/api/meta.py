@@ -127,12 +127,12 @@ class Condition(KubeStruct):
 
 def is_condition_true(conditions: Iterable[Condition], kind: str) -> bool:
     """Return whether there is a condition of this type with the status "True". Source: meta.IsStatusConditionTrue."""
-    return any(one.type == kind and one.status == "True" for one in conditions)
+    return any(condition.type == kind and condition.status == "True" for condition in conditions)
 
 
 def with_condition(conditions: Iterable[Condition], new: Condition) -> list[Condition]:
     """Return the conditions with the new one in place of that of its type, or at the end."""
-    return list({**{one.type: one for one in conditions}, new.type: new}.values())
+    return list({**{condition.type: condition for condition in conditions}, new.type: new}.values())
 
 
 def put_condition(conditions: Sequence[Condition], new: Condition, now: datetime) -> list[Condition]:
@@ -140,7 +140,7 @@ def put_condition(conditions: Sequence[Condition], new: Condition, now: datetime
 
     Source: meta.SetStatusCondition.
     """
-    standing = next((one for one in conditions if one.type == new.type), None)
+    standing = next((condition for condition in conditions if condition.type == new.type), None)
     same = standing is not None and standing.status == new.status
     new.last_transition_time = standing.last_transition_time if same and standing is not None else now
     return with_condition(conditions, new)

@@ -61,7 +61,9 @@ def merge_label_keys(pod: Pod, release: Release | None = None) -> Pod:
     pod.spec.resource_claims, pod.spec.scheduling_gates = claims, gates
     for selector in _selectors(pod):
         listed = selector.match_expressions
-        selector.match_expressions = [one for i, one in enumerate(listed) if one not in listed[:i]]
+        selector.match_expressions = [
+            requirement for i, requirement in enumerate(listed) if requirement not in listed[:i]
+        ]
     return pod
 
 

@@ -69,7 +69,7 @@ def _containers(spec: PodSpec) -> Iterable[Container | EphemeralContainer]:
 
 
 def _projections(spec: PodSpec) -> Iterable[VolumeProjection]:
-    return (one for volume in spec.volumes if volume.projected is not None for one in volume.projected.sources)
+    return (source for volume in spec.volumes if volume.projected is not None for source in volume.projected.sources)
 
 
 def _drop_scheduling_group(spec: PodSpec) -> None:
@@ -85,7 +85,10 @@ def _drop_stop_signal(spec: PodSpec) -> None:
 
 
 def _has_stop_signal(spec: PodSpec) -> bool:
-    return any(one.lifecycle is not None and one.lifecycle.stop_signal is not None for one in _containers(spec))
+    return any(
+        container.lifecycle is not None and container.lifecycle.stop_signal is not None
+        for container in _containers(spec)
+    )
 
 
 def _drop_restart_rules(spec: PodSpec) -> None:
@@ -101,18 +104,21 @@ def _drop_restart_rules(spec: PodSpec) -> None:
 
 def _has_restart_rules(spec: PodSpec) -> bool:
     """Source: containerRestartRulesInUse."""
-    inits = any(one.restart_policy not in (None, "Always") or one.restart_policy_rules for one in spec.init_containers)
-    return inits or any(one.restart_policy is not None for one in spec.containers)
+    inits = any(
+        container.restart_policy not in (None, "Always") or container.restart_policy_rules
+        for container in spec.init_containers
+    )
+    return inits or any(container.restart_policy is not None for container in spec.containers)
 
 
 def _drop_trust_bundle(spec: PodSpec) -> None:
-    for one in _projections(spec):
-        one.cluster_trust_bundle = None
+    for projection in _projections(spec):
+        projection.cluster_trust_bundle = None
 
 
 def _drop_certificate(spec: PodSpec) -> None:
-    for one in _projections(spec):
-        one.pod_certificate = None
+    for projection in _projections(spec):
+        projection.pod_certificate = None
 
 
 _FIELDS: dict[str, tuple[Callable[[PodSpec], None], Callable[[PodSpec], bool]]] = {
@@ -121,11 +127,11 @@ _FIELDS: dict[str, tuple[Callable[[PodSpec], None], Callable[[PodSpec], bool]]] 
     "ContainerStopSignals": (_drop_stop_signal, _has_stop_signal),
     "ClusterTrustBundleProjection": (
         _drop_trust_bundle,
-        lambda spec: any(one.cluster_trust_bundle is not None for one in _projections(spec)),
+        lambda spec: any(projection.cluster_trust_bundle is not None for projection in _projections(spec)),
     ),
     "PodCertificateRequest": (
         _drop_certificate,
-        lambda spec: any(one.pod_certificate is not None for one in _projections(spec)),
+        lambda spec: any(projection.pod_certificate is not None for projection in _projections(spec)),
     ),
 }
 """By gate: the function that drops its fields, and the function that tells whether a spec uses them."""

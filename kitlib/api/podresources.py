@@ -46,7 +46,7 @@ def is_pod_level_resources_set(pod: Pod) -> bool:
 
 def is_resize_deferred(pod: Pod) -> bool:
     """Return whether the kubelet has deferred a resize of the pod. Source: component-helpers IsPodResizeDeferred."""
-    pending = next((one for one in pod.status.conditions if one.type == "PodResizePending"), None)
+    pending = next((condition for condition in pod.status.conditions if condition.type == "PodResizePending"), None)
     return pending is not None and pending.reason == "Deferred"
 
 

@@ -216,7 +216,7 @@ class _Reader:
     def _alias(self, event: Any) -> _Built:
         made = self._anchors.get(event.anchor)
         if made is None:
-            inside = any(one.anchor == event.anchor for one in self._open)
+            inside = any(open_.anchor == event.anchor for open_ in self._open)
             why = "contains itself" if inside else "is not defined before"
             raise self._wrong(f"anchor {shortened(event.anchor)} {why}", event)
         if len(self._open) + made.height > MAX_DEPTH:
@@ -292,11 +292,11 @@ class _Reader:
     def _wrong(self, problem: str, event: Any) -> ManifestError:
         mark = event.start_mark
         steps: list[Any] = []
-        for one in self._open:
-            if isinstance(one.value, list):
-                steps.append(len(one.value))
-            elif one.awaits:
-                steps.append(one.key)
+        for open_ in self._open:
+            if isinstance(open_.value, list):
+                steps.append(len(open_.value))
+            elif open_.awaits:
+                steps.append(open_.key)
         where = f"{problem}, line {mark.line + 1}, column {mark.column + 1}"
         return ManifestError(where, file=self._file, document=self._number, field=field_path(tuple(steps)))
 

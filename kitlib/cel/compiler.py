@@ -256,7 +256,7 @@ class Compiler:
         self._mixed -= name == _FORMAT
         kinds = tuple(MAP if kind in _INSIDE else base(kind) for kind, _ in made)
         # Arguments of type dyn fit several overloads; the values decide between them when the call is evaluated.
-        fitting = [one for one in overloads if _takes(one, kinds)]
+        fitting = [overload for overload in overloads if _takes(overload, kinds)]
         if not fitting:
             raise self.no_overload(node, name, [kind for kind, _ in made], method)
         self._check_literal(node, name, method)

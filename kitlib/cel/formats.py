@@ -70,8 +70,8 @@ def _uri(text: str) -> tuple[str, ...]:
 
 
 FORMATS = {
-    one.name: one
-    for one in (
+    named_format.name: named_format
+    for named_format in (
         NamedFormat("dns1123Label", names.is_dns1123_label),
         NamedFormat("dns1123Subdomain", names.is_dns1123_subdomain),
         NamedFormat("dns1035Label", names.is_dns1035_label),
@@ -89,9 +89,9 @@ FORMATS = {
 }
 
 
-def _validated(one: NamedFormat, text: str) -> Maybe:
+def _validated(named_format: NamedFormat, text: str) -> Maybe:
     charge_text(len(text))
-    wrong = list(one.check(text))
+    wrong = list(named_format.check(text))
     return Maybe(bool(wrong), wrong or None)
 
 
@@ -209,7 +209,9 @@ _VERBS: dict[str, Callable[[Any, int], str]] = {
 }
 
 FUNCTIONS: dict[str, list[Overload]] = {
-    **{f"format.{name}": [Overload((), FORMAT, lambda one=one: one)] for name, one in FORMATS.items()},
+    **{
+        f"format.{name}": [Overload((), FORMAT, lambda one=named_format: one)] for name, named_format in FORMATS.items()
+    },
     "format.named": [Overload((STRING,), OPTIONAL, _named)],
     "strings.quote": [Overload((STRING,), STRING, quoted)],
 }

@@ -189,7 +189,7 @@ def check_pattern(pattern: str) -> None:
 
 
 def _joined(values: list[Any], separator: str = "") -> str:
-    if not all(isinstance(one, str) for one in values):
+    if not all(isinstance(value, str) for value in values):
         raise EvaluationError("no such overload")
     charge_text(sum(map(len, values)) + len(separator) * len(values))
     return separator.join(values)
@@ -262,7 +262,7 @@ def _extreme(which: Callable[[list[Any]], Any], name: str) -> Callable[[list[Any
 
 
 def _of_one_kind(values: list[Any], work: Callable[[list[Any]], Any]) -> Any:
-    kinds = {type_of(one) for one in values}
+    kinds = {type_of(value) for value in values}
     if len(kinds) > 1 or kinds & {LIST, MAP}:
         raise EvaluationError("no such overload")
     try:

@@ -161,9 +161,9 @@ def mismatches(value: Any, path: str = "") -> list[str]:
         path: the field path of the value; "" = a message starts here.
     """
     if isinstance(value, list):
-        return [one for item in value for one in mismatches(item, path)]
+        return [mismatch for item in value for mismatch in mismatches(item, path)]
     if isinstance(value, dict):
-        return [one for item in value.values() for one in mismatches(item, path)]
+        return [mismatch for item in value.values() for mismatch in mismatches(item, path)]
     if not isinstance(value, MessageValue):
         return []
     wanted = path or value.type_name
@@ -171,7 +171,7 @@ def mismatches(value: Any, path: str = "") -> list[str]:
     if value.type_name != wanted:
         expected = f'expected "{wanted}", which matches field name path from root Object type'
         found.append(f'unexpected type name "{value.type_name}", {expected}')
-    return found + [one for name, field in value.items() for one in mismatches(field, f"{wanted}.{name}")]
+    return found + [mismatch for name, field in value.items() for mismatch in mismatches(field, f"{wanted}.{name}")]
 
 
 def plain(value: Any) -> Any:

@@ -197,18 +197,18 @@ def network(text: str) -> Network:
     return Network(ipaddress.ip_interface((found, int(length))))
 
 
-def _contains_network(one: Network, other: Network) -> bool:
-    return one.holds(other.interface.ip) and one.length <= other.length
+def _contains_network(network: Network, other: Network) -> bool:
+    return network.holds(other.interface.ip) and network.length <= other.length
 
 
-def _is_link_local_multicast(one: Address) -> bool:
-    bytes_ = one.ip.packed
+def _is_link_local_multicast(address: Address) -> bool:
+    bytes_ = address.ip.packed
     return bytes_[:3] == b"\xe0\x00\x00" if len(bytes_) == 4 else bytes_[0] == 0xFF and bytes_[1] & 0x0F == 2
 
 
-def _is_global_unicast(one: Address) -> bool:
+def _is_global_unicast(address: Address) -> bool:
     """Return whether an address is global unicast, private addresses included. Source: netip Addr.IsGlobalUnicast."""
-    ip = one.ip
+    ip = address.ip
     broadcast = ip.packed == b"\xff\xff\xff\xff"
     return not (broadcast or ip.is_unspecified or ip.is_loopback or ip.is_multicast or ip.is_link_local)
 

@@ -151,10 +151,10 @@ def _plain_area(area: Area) -> dict[str, Any]:
 def _plain_box(box: Box) -> dict[str, Any]:
     plain = {
         **vars(box),
-        "tokens": [dict(vars(one)) for one in box.tokens],
+        "tokens": [dict(vars(token)) for token in box.tokens],
         "marks": [dict(vars(m)) for m in box.marks],
     }
-    return plain | {"columns": [dict(vars(one)) for one in box.columns]}
+    return plain | {"columns": [dict(vars(column)) for column in box.columns]}
 
 
 @dataclass(frozen=True)

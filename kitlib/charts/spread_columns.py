@@ -80,7 +80,7 @@ def spread_columns(
     line = floor - (least + max_skew) * tall
     for place, row in enumerate(domains):
         x, wide = left + room * place + gap / 2, room - gap
-        beside = any(int(one["pods"]) > int(one["counted"]) for one in domains)
+        beside = any(int(domain["pods"]) > int(domain["counted"]) for domain in domains)
         inner = min(wide / (1.3 if beside else 1), 120.0)
         bx = x + (wide - inner * (1.3 if beside else 1)) / 2
         name = str(row["domain"])

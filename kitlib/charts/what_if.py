@@ -24,7 +24,7 @@ def nodes_before_and_after(found: WhatIf, hide: Callable[[str], str] = str) -> s
         hide: function that replaces names.
     """
     kind = _scarcer(found.nodes)
-    ranked = sorted(found.nodes, key=lambda one: (-_changed(one, kind), one.name))[:NODE_LIMIT]
+    ranked = sorted(found.nodes, key=lambda node_use: (-_changed(node_use, kind), node_use.name))[:NODE_LIMIT]
     drawing = Drawing(WIDTH)
     drawing.height = HEAD + max(1, len(ranked)) * (2 * BAR + GAP)
     drawing.text(8, 20, fitted(hide(", then ".join(found.questions)), WIDTH - 16), size=14, bold=True)
@@ -35,8 +35,8 @@ def nodes_before_and_after(found: WhatIf, hide: Callable[[str], str] = str) -> s
     _legend(drawing)
     if not ranked:
         drawing.text(8, HEAD + BAR, "No pod changes its node.")
-    scale = (WIDTH - NAME - 70) / max((_top(one, kind) for one in ranked), default=1)
-    for number, one in enumerate(sorted(ranked, key=lambda one: one.name)):
+    scale = (WIDTH - NAME - 70) / max((_top(node_use, kind) for node_use in ranked), default=1)
+    for number, one in enumerate(sorted(ranked, key=lambda node_use: node_use.name)):
         _node(drawing, one, kind, HEAD + number * (2 * BAR + GAP), scale, hide)
     left = len(found.nodes) - len(ranked)
     more = f" {left} more nodes change." if left else ""
@@ -54,10 +54,10 @@ def _legend(drawing: Drawing) -> None:
         x += 80
 
 
-def _node(drawing: Drawing, one: NodeUse, kind: str, y: float, scale: float, hide: Callable[[str], str]) -> None:
-    drawing.text(8, y + BAR + 4, fitted(hide(one.name), NAME - 16))
+def _node(drawing: Drawing, node_use: NodeUse, kind: str, y: float, scale: float, hide: Callable[[str], str]) -> None:
+    drawing.text(8, y + BAR + 4, fitted(hide(node_use.name), NAME - 16))
     for row, (own, other, colour, shape) in enumerate(
-        ((one.before, one.after, "red", "leaves"), (one.after, one.before, "green", ""))
+        ((node_use.before, node_use.after, "red", "leaves"), (node_use.after, node_use.before, "green", ""))
     ):
         x, top = float(NAME), y + row * (BAR + 2)
         for pod, amounts in sorted(own.items(), key=lambda item: (item[0] not in other, item[0])):
@@ -73,7 +73,7 @@ def _node(drawing: Drawing, one: NodeUse, kind: str, y: float, scale: float, hid
         drawing.text(
             x + 6, top + BAR - 2, _shown(sum(a[kind] for a in own.values()), kind), "soft", size=SMALL, halo=True
         )
-    line = NAME + one.allocatable[kind] * scale
+    line = NAME + node_use.allocatable[kind] * scale
     drawing.limit(line, y - 3, line, y + 2 * BAR + 5)
 
 
@@ -81,24 +81,27 @@ def _scarcer(nodes: tuple[NodeUse, ...]) -> str:
     """Return the resource with the larger requested fraction: `cpu` or `memory`."""
 
     def part(kind: str) -> float:
-        room = sum(one.allocatable[kind] for one in nodes)
-        return sum(_sum(one.after, kind) for one in nodes) / room if room else 0.0
+        room = sum(node.allocatable[kind] for node in nodes)
+        return sum(_sum(node.after, kind) for node in nodes) / room if room else 0.0
 
     return max(("cpu", "memory"), key=part)
 
 
-def _top(one: NodeUse, kind: str) -> int:
-    return max(one.allocatable[kind], _sum(one.before, kind), _sum(one.after, kind), 1)
+def _top(node_use: NodeUse, kind: str) -> int:
+    return max(node_use.allocatable[kind], _sum(node_use.before, kind), _sum(node_use.after, kind), 1)
 
 
-def _changed(one: NodeUse, kind: str) -> int:
+def _changed(node_use: NodeUse, kind: str) -> int:
     return sum(
-        own[pod][kind] + 1 for own in (one.before, one.after) for pod in one.before.keys() ^ one.after if pod in own
+        own[pod][kind] + 1
+        for own in (node_use.before, node_use.after)
+        for pod in node_use.before.keys() ^ node_use.after
+        if pod in own
     )
 
 
 def _sum(pods: Mapping[str, Mapping[str, int]], kind: str) -> int:
-    return sum(one[kind] for one in pods.values())
+    return sum(pod[kind] for pod in pods.values())
 
 
 def _shown(amount: int, kind: str) -> str:

@@ -209,7 +209,7 @@ def _engine() -> list[Finding]:
     """Examine the engine, the node image, and the restrictions of a node there."""
     from kitlib.node.real import engine
 
-    closed = [Finding("closed place", "limited", str(one), one.advice) for one in engine.closed_places()]
+    closed = [Finding("closed place", "limited", str(place), place.advice) for place in engine.closed_places()]
     return [*_engines(), *closed]
 
 

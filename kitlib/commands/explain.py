@@ -104,7 +104,7 @@ def _description(text: str, as_json: bool) -> int:
         raise KitError(f"the text of kubectl describe has no event: {AS_JSON}")
     stages = {**dict.fromkeys(VOLUME_EVENTS, "volumes"), **dict.fromkeys(SANDBOX_EVENTS, "start"), FAILED: "filters"}
     # kubectl prints the newest event last: a pod that has its node since is not explained by an older refusal.
-    reason, by, message = next((one for one in reversed(events) if one[0] in stages), events[-1])
+    reason, by, message = next((event for event in reversed(events) if event[0] in stages), events[-1])
     if reason == FAILED:
         return _message(decode(message), as_json)
     stage, message = stages.get(reason, ""), visible(message)
@@ -145,9 +145,9 @@ def _changes(dump: Dump, options: argparse.Namespace) -> int:
     print(f"From {before} to {after}, {len(dump.pods)} pods on {len(dump.nodes)} nodes:")
     for kind in dict.fromkeys(one.kind for one in found):
         print(f"\n{_TITLES.get(kind, kind.capitalize())}")
-        for one in found:
-            if one.kind == kind:
-                print(hide(f"  {one}"))
+        for change in found:
+            if change.kind == kind:
+                print(hide(f"  {change}"))
     if not concerned:
         print("\nNothing changes for these objects.")
     return int(bool(concerned))

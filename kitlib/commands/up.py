@@ -138,7 +138,7 @@ def _documents(path: str) -> list[Any]:
         raise KitError(f"{path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise KitError(f"{path}: {not_utf8(error)}") from None
-    return [one for one in yaml_documents(text, path) if one]
+    return [document for document in yaml_documents(text, path) if document]
 
 
 def _objects(path: str) -> list[Any] | None:
@@ -146,7 +146,7 @@ def _objects(path: str) -> list[Any] | None:
     if not os.path.isfile(path):
         return None
     documents = _documents(path)
-    objects = [one for one in documents if not _configures_kubelet(one)]
+    objects = [document for document in documents if not _configures_kubelet(document)]
     return objects if len(objects) < len(documents) else None
 
 
@@ -163,9 +163,9 @@ def _kubelet_configuration(options: argparse.Namespace) -> Any:
     from kitlib.api.errors import KitError
 
     files = [options.kubelet_config] if options.kubelet_config else []
-    found = [(path, one) for path in files for one in _documents(path)]
+    found = [(path, document) for path in files for document in _documents(path)]
     manifests = [path for path in options.manifests if os.path.isfile(path)]
-    found += [(path, one) for path in manifests for one in _documents(path) if _configures_kubelet(one)]
+    found += [(path, document) for path in manifests for document in _documents(path) if _configures_kubelet(document)]
     if len(found) > 1:
         places = ", ".join(path for path, _ in found)
         raise KitError(f"KubeletConfiguration: one for all nodes, found {len(found)} in {places}; see --machines")
@@ -183,13 +183,13 @@ def _machines(path: str) -> list[Any]:
     from kitlib.api.serialize import from_dict
 
     made: list[Any] = []
-    for one in _documents(path):
-        if isinstance(one, list):
-            made += one
-        elif isinstance(one, dict) and one.get("kind") == "Node":
-            made.append(from_dict(one, Node))
+    for document in _documents(path):
+        if isinstance(document, list):
+            made += document
+        elif isinstance(document, dict) and document.get("kind") == "Node":
+            made.append(from_dict(document, Node))
         else:
-            raise KitError(f"{path}: a list of nodes or Node manifests is expected, found {str(one)[:60]!r}")
+            raise KitError(f"{path}: a list of nodes or Node manifests is expected, found {str(document)[:60]!r}")
     return made
 
 

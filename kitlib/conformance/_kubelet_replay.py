@@ -69,10 +69,12 @@ class _ObservedRuntime(SimulatedRuntime):
     def ended(self) -> list[Ended]:
         """Return the containers that have exited, marked as OOM-killed where the observed ones were."""
         found = []
-        for one in super().ended():
-            owner, container = self._replay.owner(one.id)
-            run = self._replay.run_of(owner, container, self._started.get(one.id, 1) - 1)
-            found.append(Ended(id=one.id, at=one.at, code=one.code, oom=one.oom or run.oom, message=one.message))
+        for ended in super().ended():
+            owner, container = self._replay.owner(ended.id)
+            run = self._replay.run_of(owner, container, self._started.get(ended.id, 1) - 1)
+            found.append(
+                Ended(id=ended.id, at=ended.at, code=ended.code, oom=ended.oom or run.oom, message=ended.message)
+            )
         return found
 
     def signals(self) -> Mapping[str, Observation]:
@@ -223,7 +225,7 @@ class KubeletReplay(Observer):
     def shortage(self) -> Shortage | None:
         """Return the current memory shortage, if any: from ten seconds before the kubelet saw it until the eviction."""
         now = self._kernel.now + self._began
-        return next((one for one in self._shortages if one.at - 10 < now), None)
+        return next((shortage for shortage in self._shortages if shortage.at - 10 < now), None)
 
     def owner(self, identity: str) -> tuple[str, str]:
         """Return the pod and the name of a container, by container id; both "" if the kubelet does not know the id."""
@@ -257,7 +259,7 @@ class KubeletReplay(Observer):
     ) -> None:
         """Record an event, except in standalone mode, where no API server stores it."""
         if reason == "Evicted" and about is not None:
-            self._shortages = [one for one in self._shortages if one.pod != about.name]
+            self._shortages = [shortage for shortage in self._shortages if shortage.pod != about.name]
         if self._case.get("standalone"):
             return
         told = {"type": kind, "reason": reason, "message": message, "field": field, "annotations": annotations}

@@ -52,5 +52,5 @@ def _pod(name: str, containers: list[dict[str, str]]) -> dict[str, Any]:
 def _cpusets(cluster: SimulatedCluster) -> dict[str, str]:
     """Return pod/container -> the CPUs in the container's cpuset file."""
     node = cluster.node("n")
-    held = [one for one in node.desired().values() if one.container]
+    held = [cgroup for cgroup in node.desired().values() if cgroup.container]
     return {f"{c.pod.rpartition('/')[2]}/{c.container}": node.read(c.path, "cpuset.cpus") for c in held}

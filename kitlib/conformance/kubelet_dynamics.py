@@ -64,7 +64,7 @@ def digest(timeline: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "events": _events(events),
         "order": [e["reason"] for e in events if e["reason"] in KEY_EVENTS],
         "statuses": {pod: _steps(some) for pod, some in statuses.items()},
-        "conditions": _distinct([_pressures(one) for one in nodes]),
+        "conditions": _distinct([_pressures(node) for node in nodes]),
         "refused": [e["message"] for e in timeline if e["kind"] == "error" and _ABOUT_PODS.search(e["message"])],
     }
 
@@ -78,11 +78,11 @@ def _first(event: Mapping[str, Any], timeline: Sequence[Mapping[str, Any]]) -> b
 
 def _events(events: Sequence[Mapping[str, Any]]) -> dict[str, list[list[Any]]]:
     found: dict[str, list[list[Any]]] = {}
-    for one in events:
-        message = _without_runtimes_words(one["message"]) if one["reason"] == "ResizeError" else one["message"]
-        told = [one["type"], one["reason"], message, one["field"] or "", dict(one["annotations"] or {})]
-        some = found.setdefault(one["object"], [])
-        if told not in some or one["reason"] == "EvictionThresholdMet":
+    for event in events:
+        message = _without_runtimes_words(event["message"]) if event["reason"] == "ResizeError" else event["message"]
+        told = [event["type"], event["reason"], message, event["field"] or "", dict(event["annotations"] or {})]
+        some = found.setdefault(event["object"], [])
+        if told not in some or event["reason"] == "EvictionThresholdMet":
             some.append(told)
     return found
 
@@ -145,7 +145,7 @@ def _steps(statuses: Sequence[Mapping[str, Any]]) -> list[Any]:
 
     Intermediate steps of the start (sandbox, image pull) are left out: the kit starts a pod in one step.
     """
-    written = [one for one in statuses if one.get("conditions") or one.get("reason")]
+    written = [status for status in statuses if status.get("conditions") or status.get("reason")]
     return _distinct([one for one in written if one.get("phase") != "Pending" or not _starting(one)])
 
 

@@ -105,8 +105,8 @@ class StandIn(HollowNode):
 class RecordedCluster(SimulatedCluster):
     """A simulated cluster of the recording's nodes."""
 
-    def _make_node(self, one: NodePlan) -> Any:
-        return StandIn(one, self.release)
+    def _make_node(self, node_plan: NodePlan) -> Any:
+        return StandIn(node_plan, self.release)
 
 
 def check(case: dict[str, Any]) -> dict[str, Any]:
@@ -193,11 +193,11 @@ class ControllerReplay:
 
     def _number_sets(self) -> None:
         """Name new ReplicaSets of Deployments DEPLOYMENT-RS1, -RS2, … in the order of their creation."""
-        for one in self._cluster.list("ReplicaSet"):
-            owner = next((ref.name for ref in one.metadata.owner_references if ref.kind == "Deployment"), None)
-            if owner is not None and one.name not in self._sets:
+        for replica_set in self._cluster.list("ReplicaSet"):
+            owner = next((ref.name for ref in replica_set.metadata.owner_references if ref.kind == "Deployment"), None)
+            if owner is not None and replica_set.name not in self._sets:
                 self._count[owner] = self._count.get(owner, 0) + 1
-                self._sets[one.name] = f"{owner}-RS{self._count[owner]}"
+                self._sets[replica_set.name] = f"{owner}-RS{self._count[owner]}"
 
     def _named(self, text: str) -> str:
         """Return the text with the recording's names in place of generated ones."""

@@ -58,7 +58,7 @@ class _Replay:
         made = [from_dict(one, _KINDS[one["kind"]]) for one in case["objects"] if one["kind"] in _KINDS]
         self.objects = {kind: [one for one in made if isinstance(one, kind)] for kind in _KINDS.values()}
         classes = [from_dict(one, PriorityClass) for one in case["objects"] if one["kind"] == "PriorityClass"]
-        self.priorities = {one.name: one for one in classes}
+        self.priorities = {priority_class.name: priority_class for priority_class in classes}
         self.pods = {pod.key: pod for pod in map(self._stored, case["pods"])}
         self.log = case["log"]
         self.now = _State({}, {})

@@ -257,12 +257,12 @@ def _unexplained(
 ) -> list[CaseDifference]:
     """Return the differences without a known reason; count the others by reason in `attributed`."""
     mistakes = []
-    for one in differences:
-        reason = attribute(one)
+    for difference in differences:
+        reason = attribute(difference)
         if reason:
             attributed[reason] += 1
         else:
-            mistakes.append(one)
+            mistakes.append(difference)
     return mistakes
 
 

@@ -49,5 +49,5 @@ def _plain(result: AllocationResult) -> dict[str, Any]:
     if result.node_selector is not None:
         made["nodeSelector"] = to_dict(result.node_selector)
     if result.devices.config:
-        made["config"] = [to_dict(one) for one in result.devices.config]
+        made["config"] = [to_dict(configuration) for configuration in result.devices.config]
     return made

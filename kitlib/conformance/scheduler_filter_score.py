@@ -84,8 +84,8 @@ def scheduler_of(case: dict[str, Any], *, stored: Callable[[Pod], Pod] = lambda 
         stateful_sets=objects("statefulSets", StatefulSet),
         budgets=objects("podDisruptionBudgets", PodDisruptionBudget),
         nominated=[stored(pod_of(pod)) for pod in case.get("nominatedPods") or ()],
-        volumes=[one for key, kind in _STORAGE.items() for one in objects(key, kind)],
-        claims=[one for key, kind in _DEVICES.items() for one in objects(key, kind)],
+        volumes=[item for key, kind in _STORAGE.items() for item in objects(key, kind)],
+        claims=[item for key, kind in _DEVICES.items() for item in objects(key, kind)],
         **settings,
     )
 
@@ -194,8 +194,8 @@ def _failure(decision: Decision) -> dict[str, Any]:
     if preemption.candidates:
         post["nominated"] = sorted(preemption.best)
         post["candidates"] = {
-            name: {"victims": sorted(v.pod.key for v in one.victims), "pdbViolations": one.violations}
-            for name, one in preemption.candidates.items()
+            name: {"victims": sorted(v.pod.key for v in candidate.victims), "pdbViolations": candidate.violations}
+            for name, candidate in preemption.candidates.items()
         }
     found: dict[str, Any] = {
         "unschedulablePlugins": decision.unschedulable_plugins,

@@ -73,7 +73,8 @@ def more(decision: Decision, release: Release) -> dict[str, Any]:
         preemption = decision.post_filter
         if preemption is not None and preemption.best:
             found["victims"] = {
-                name: sorted(one.pod.key for one in preemption.candidates[name].victims) for name in preemption.best
+                name: sorted(victim.pod.key for victim in preemption.candidates[name].victims)
+                for name in preemption.best
             }
     return found
 

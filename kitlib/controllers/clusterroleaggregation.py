@@ -39,9 +39,9 @@ class ClusterRoleAggregationController(Controller):
         rules: list[PolicyRule] = []
         for selector in role.aggregation_rule.cluster_role_selectors:
             matcher = LabelSelectorMatcher(selector)
-            for one in others:
-                if one.name != role.name and matcher.matches(one.metadata.labels):
-                    rules += [rule for rule in one.rules if rule not in rules]
+            for cluster_role in others:
+                if cluster_role.name != role.name and matcher.matches(cluster_role.metadata.labels):
+                    rules += [rule for rule in cluster_role.rules if rule not in rules]
         if rules != role.rules:
             changed = deepcopy(role)
             changed.rules = deepcopy(rules)

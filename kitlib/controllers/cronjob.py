@@ -68,84 +68,84 @@ class CronJobController(Controller):
 
     def sync(self, key: Key) -> None:
         """Source: sync, syncCronJob."""
-        one: CronJob | None = self.find(CronJob, key)
-        if one is None:
+        cron_job: CronJob | None = self.find(CronJob, key)
+        if cron_job is None:
             return
-        one = deepcopy(one)
-        before = deepcopy(one.status)
-        jobs = [job for job in self.informers.owned(one, "Job") if isinstance(job, Job)]
-        self._cleanup(one, jobs)
-        self._note_finished(one, jobs)
+        cron_job = deepcopy(cron_job)
+        before = deepcopy(cron_job.status)
+        jobs = [job for job in self.informers.owned(cron_job, "Job") if isinstance(job, Job)]
+        self._cleanup(cron_job, jobs)
+        self._note_finished(cron_job, jobs)
         try:
-            if one.metadata.deletion_timestamp is None and not one.spec.suspend:
-                self._start(key, one)
+            if cron_job.metadata.deletion_timestamp is None and not cron_job.spec.suspend:
+                self._start(key, cron_job)
         finally:
-            if one.status != before:
-                self.api.update_status(one)
+            if cron_job.status != before:
+                self.api.update_status(cron_job)
 
-    def _note_finished(self, one: CronJob, jobs: Sequence[Job]) -> None:
+    def _note_finished(self, cron_job: CronJob, jobs: Sequence[Job]) -> None:
         """Remove finished and missing Jobs from the list of active ones."""
-        listed = {reference.uid for reference in one.status.active}
+        listed = {reference.uid for reference in cron_job.status.active}
         for job in jobs:
             if not is_finished(job):
                 if job.metadata.uid not in listed:
                     message = f"Saw a job that the controller did not create or forgot: {job.name}"
-                    self.event(one, "Warning", "UnexpectedJob", message)
+                    self.event(cron_job, "Warning", "UnexpectedJob", message)
                 continue
             if job.metadata.uid in listed:
-                one.status.active = [ref for ref in one.status.active if ref.uid != job.metadata.uid]
+                cron_job.status.active = [ref for ref in cron_job.status.active if ref.uid != job.metadata.uid]
                 kind = "Complete" if condition_of(job, "Complete") is not None else "Failed"
                 message = f"Saw completed job: {job.name}, condition: {kind}"
-                self.event(one, "Normal", "SawCompletedJob", message)
+                self.event(cron_job, "Normal", "SawCompletedJob", message)
             if condition_of(job, "Complete") is not None and job.status.completion_time is not None:
-                last = one.status.last_successful_time
+                last = cron_job.status.last_successful_time
                 if last is None or last < job.status.completion_time:
-                    one.status.last_successful_time = job.status.completion_time
+                    cron_job.status.last_successful_time = job.status.completion_time
         known = {job.metadata.uid for job in jobs}
-        for reference in list(one.status.active):
+        for reference in list(cron_job.status.active):
             if reference.uid not in known:
-                one.status.active = [ref for ref in one.status.active if ref.uid != reference.uid]
-                self.event(one, "Normal", "MissingJob", f"Active job went missing: {reference.name}")
+                cron_job.status.active = [ref for ref in cron_job.status.active if ref.uid != reference.uid]
+                self.event(cron_job, "Normal", "MissingJob", f"Active job went missing: {reference.name}")
 
-    def _start(self, key: Key, one: CronJob) -> None:
+    def _start(self, key: Key, cron_job: CronJob) -> None:
         """Start the Job of the last scheduled time, unless it is too late, and sync again at the next one."""
         now = self.now()
         try:
-            zone = _zone(one)
+            zone = _zone(cron_job)
         except KitError:
-            message = f'invalid timeZone: "{one.spec.time_zone}"'
-            self.event(one, "Warning", "UnknownTimeZone", message)
+            message = f'invalid timeZone: "{cron_job.spec.time_zone}"'
+            self.event(cron_job, "Warning", "UnknownTimeZone", message)
             return
         try:
-            schedule = ZonedSchedule(parse_standard(one.spec.schedule), zone)
+            schedule = ZonedSchedule(parse_standard(cron_job.spec.schedule), zone)
         except ScheduleError as error:
-            message = f'unparseable schedule: "{one.spec.schedule}" : {error}'
-            self.event(one, "Warning", "UnparseableSchedule", message)
+            message = f'unparseable schedule: "{cron_job.spec.schedule}" : {error}'
+            self.event(cron_job, "Warning", "UnparseableSchedule", message)
             return
-        due = self._last_due(one, schedule, now)
+        due = self._last_due(cron_job, schedule, now)
         following = schedule.next(now)
         if following is not None:
             self.queue.add_after(key, (following - now).total_seconds() + DELTA)
-        if due is None or due == one.status.last_schedule_time:
+        if due is None or due == cron_job.status.last_schedule_time:
             return
-        deadline = one.spec.starting_deadline_seconds
+        deadline = cron_job.spec.starting_deadline_seconds
         if deadline is not None and due + duration(deadline) < now:
             message = f"Missed scheduled time to start a job: {due.strftime('%a, %d %b %Y %H:%M:%S %z')}"
-            self.event(one, "Warning", "MissSchedule", message)
+            self.event(cron_job, "Warning", "MissSchedule", message)
             return
-        if one.spec.concurrency_policy == "Forbid" and one.status.active:
+        if cron_job.spec.concurrency_policy == "Forbid" and cron_job.status.active:
             message = "Not starting job because prior execution is running and concurrency policy is Forbid"
-            self.event(one, "Normal", "JobAlreadyActive", message)
+            self.event(cron_job, "Normal", "JobAlreadyActive", message)
             return
-        if one.spec.concurrency_policy == "Replace":
-            for reference in list(one.status.active):
-                self._delete_job(one, reference.name)
-        self._create_job(one, due)
+        if cron_job.spec.concurrency_policy == "Replace":
+            for reference in list(cron_job.status.active):
+                self._delete_job(cron_job, reference.name)
+        self._create_job(cron_job, due)
 
-    def _last_due(self, one: CronJob, schedule: ZonedSchedule, now: datetime) -> datetime | None:
+    def _last_due(self, cron_job: CronJob, schedule: ZonedSchedule, now: datetime) -> datetime | None:
         """Return the latest scheduled time up to now for which no Job was started. Source: nextScheduleTime."""
-        earliest = one.status.last_schedule_time or one.metadata.creation_timestamp or now
-        deadline = one.spec.starting_deadline_seconds
+        earliest = cron_job.status.last_schedule_time or cron_job.metadata.creation_timestamp or now
+        deadline = cron_job.spec.starting_deadline_seconds
         if deadline is not None:
             earliest = max(earliest, now - duration(deadline))
         latest: datetime | None = None
@@ -157,62 +157,62 @@ class CronJobController(Controller):
                 message = (
                     "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
                 )
-                self.event(one, "Warning", "TooManyMissedTimes", message)
+                self.event(cron_job, "Warning", "TooManyMissedTimes", message)
                 break
             moment = schedule.next(moment)
         return latest
 
-    def _create_job(self, one: CronJob, due: datetime) -> None:
+    def _create_job(self, cron_job: CronJob, due: datetime) -> None:
         """Source: getJobFromTemplate2."""
-        template = one.spec.job_template
-        local = due.astimezone(_zone(one))
+        template = cron_job.spec.job_template
+        local = due.astimezone(_zone(cron_job))
         meta = ObjectMeta(
             # The name follows from the scheduled time, so a second attempt for the same time cannot start another Job.
-            name=f"{one.name}-{int(due.timestamp()) // 60}",
-            namespace=one.namespace,
+            name=f"{cron_job.name}-{int(due.timestamp()) // 60}",
+            namespace=cron_job.namespace,
             labels=dict(template.metadata.labels),
             annotations={**template.metadata.annotations, SCHEDULED_AT: _timestamp(local)},
-            owner_references=[owner_reference(one)],
+            owner_references=[owner_reference(cron_job)],
         )
         try:
             job: Job = self.api.create(Job(metadata=meta, spec=deepcopy(template.spec)))
         except AlreadyExists:
-            job = self.api.store.get(Job, meta.name, one.namespace)
+            job = self.api.store.get(Job, meta.name, cron_job.namespace)
             reference = controller_of(job)
-            if reference is None or reference.uid != one.metadata.uid:
+            if reference is None or reference.uid != cron_job.metadata.uid:
                 raise
         except KitError as error:
             if is_namespace_terminating(error):
                 return
-            self.event(one, "Warning", "FailedCreate", f"Error creating job: {error}")
+            self.event(cron_job, "Warning", "FailedCreate", f"Error creating job: {error}")
             raise Retry(str(error)) from error
         else:
-            self.event(one, "Normal", "SuccessfulCreate", f"Created job {job.name}")
-        if all(reference.uid != job.metadata.uid for reference in one.status.active) and not is_finished(job):
+            self.event(cron_job, "Normal", "SuccessfulCreate", f"Created job {job.name}")
+        if all(reference.uid != job.metadata.uid for reference in cron_job.status.active) and not is_finished(job):
             made = ObjectReference(
                 api_version="batch/v1", kind="Job", namespace=job.namespace, name=job.name, uid=job.metadata.uid
             )
-            one.status.active = [*one.status.active, made]
-        one.status.last_schedule_time = due
+            cron_job.status.active = [*cron_job.status.active, made]
+        cron_job.status.last_schedule_time = due
 
-    def _cleanup(self, one: CronJob, jobs: list[Job]) -> None:
+    def _cleanup(self, cron_job: CronJob, jobs: list[Job]) -> None:
         """Delete the oldest finished Jobs beyond the history limits. Source: cleanupFinishedJobs."""
-        limits = one.spec.successful_jobs_history_limit, one.spec.failed_jobs_history_limit
+        limits = cron_job.spec.successful_jobs_history_limit, cron_job.spec.failed_jobs_history_limit
         for kind, limit, default in zip(("Complete", "Failed"), limits, HISTORY, strict=True):
             finished = [job for job in jobs if condition_of(job, kind) is not None]
             finished.sort(key=lambda job: (job.status.start_time or datetime.max.replace(tzinfo=UTC), job.name))
             for job in finished[: max(0, len(finished) - (default if limit is None else limit))]:
                 # `_note_finished` must not see the deleted Jobs.
                 jobs.remove(job)
-                self._delete_job(one, job.name)
+                self._delete_job(cron_job, job.name)
 
-    def _delete_job(self, one: CronJob, name: str) -> None:
+    def _delete_job(self, cron_job: CronJob, name: str) -> None:
         try:
-            self.api.delete(Job, name, one.namespace)
+            self.api.delete(Job, name, cron_job.namespace)
         except NotFound:
             return
-        one.status.active = [reference for reference in one.status.active if reference.name != name]
-        self.event(one, "Normal", "SuccessfulDelete", f"Deleted job {name}")
+        cron_job.status.active = [reference for reference in cron_job.status.active if reference.name != name]
+        self.event(cron_job, "Normal", "SuccessfulDelete", f"Deleted job {name}")
 
 
 def _timestamp(moment: datetime) -> str:
@@ -220,20 +220,20 @@ def _timestamp(moment: datetime) -> str:
     return rfc3339(moment) if moment.utcoffset() == timedelta(0) else text
 
 
-def _zone(one: CronJob) -> tzinfo:
+def _zone(cron_job: CronJob) -> tzinfo:
     """Return the schedule's time zone; UTC by default.
 
     Raises:
         KitError: the zone does not exist.
     """
-    if one.spec.time_zone is None:
+    if cron_job.spec.time_zone is None:
         return UTC
     from zoneinfo import ZoneInfo
 
     try:
-        return ZoneInfo(one.spec.time_zone)
+        return ZoneInfo(cron_job.spec.time_zone)
     except (KeyError, ValueError, OSError) as error:
-        raise KitError(f"unknown time zone {one.spec.time_zone}") from error
+        raise KitError(f"unknown time zone {cron_job.spec.time_zone}") from error
 
 
 def _latest_due(schedule: ZonedSchedule, since: datetime, now: datetime) -> datetime:

@@ -46,8 +46,8 @@ class CustomResourceDefinitionController(Controller):
             self.queue.add(("", change.new.name))
             return
         if isinstance(change.new, CustomResourceDefinition):
-            for one in self._group(change.new.spec.group):
-                self.queue.add(("", one.name))
+            for definition in self._group(change.new.spec.group):
+                self.queue.add(("", definition.name))
 
     def _group(self, group: str) -> list[CustomResourceDefinition]:
         return [one for one in self.api.store.list(CustomResourceDefinition, copy=False) if one.spec.group == group]
@@ -63,14 +63,18 @@ class CustomResourceDefinitionController(Controller):
             return
         changed = deepcopy(standing)
         status = changed.status
-        taken = [one.status.accepted_names for one in self._group(standing.spec.group) if one.name != standing.name]
+        taken = [
+            definition.status.accepted_names
+            for definition in self._group(standing.spec.group)
+            if definition.name != standing.name
+        ]
         accepted = self._accept(status.accepted_names, changed.spec.names, taken)
         self._put(status, "NamesAccepted", *accepted)
         if accepted[0] == "True":
             self._put(status, "Established", "True", "InitialNamesAccepted", "the initial names have been accepted")
-        elif not any(one.type == "Established" for one in status.conditions):
+        elif not any(condition.type == "Established" for condition in status.conditions):
             self._put(status, "Established", "False", "NotAccepted", "not all names are accepted")
-        stored = next((one.name for one in changed.spec.versions if one.storage), "")
+        stored = next((version.name for version in changed.spec.versions if version.storage), "")
         if stored and stored not in status.stored_versions:
             status.stored_versions = [*status.stored_versions, stored]
         if status != standing.status:

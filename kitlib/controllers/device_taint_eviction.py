@@ -141,7 +141,7 @@ class DeviceTaintEvictionController(Controller):
     def _tell(self, rule: DeviceTaintRule) -> None:
         """Write the progress of the eviction, every ten seconds at most. Source: maybeUpdateRuleStatus."""
         now, meta = self.now(), rule.metadata
-        old = next((one for one in rule.status.conditions if one.type == IN_PROGRESS), Condition())
+        old = next((condition for condition in rule.status.conditions if condition.type == IN_PROGRESS), Condition())
         if old.last_transition_time is not None and old.observed_generation == meta.generation:
             since = (now - old.last_transition_time).total_seconds()
             if since < STATUS_PERIOD:
@@ -174,7 +174,10 @@ class DeviceTaintEvictionController(Controller):
         if made != old:
             made.last_transition_time = now
             changed = deepcopy(rule)
-            changed.status.conditions = [*(one for one in rule.status.conditions if one.type != IN_PROGRESS), made]
+            changed.status.conditions = [
+                *(condition for condition in rule.status.conditions if condition.type != IN_PROGRESS),
+                made,
+            ]
             self.api.update_status(changed)
 
     def _what_if(self, rule: DeviceTaintRule) -> str:
@@ -187,8 +190,8 @@ class DeviceTaintEvictionController(Controller):
         published = sum(
             rule_matches(rule, *pool, device.name)
             for pool in pools
-            for one in self._evictions.newest(*pool)
-            for device in one.spec.devices
+            for resource_slice in self._evictions.newest(*pool)
+            for device in resource_slice.spec.devices
         )
         given = (result for claim in self._evictions.claims() for result in results(claim))
         allocated = sum(rule_matches(rule, one.driver, one.pool, one.device) for one in given)

@@ -87,7 +87,7 @@ class Evictions:
     def _device(self, result: DeviceRequestAllocationResult) -> Device | None:
         """Return the device from its pool's newest generation; None if it is missing. Source: pool.getDevice."""
         slices = self.newest(result.driver, result.pool)
-        return next((one for found in slices for one in found.spec.devices if one.name == result.device), None)
+        return next((device for found in slices for device in found.spec.devices if device.name == result.device), None)
 
     def newest(self, driver: str, pool: str) -> list[ResourceSlice]:
         every = self._store.list(ResourceSlice, copy=False)
@@ -119,16 +119,16 @@ class Evictions:
 def until(result: DeviceRequestAllocationResult, taint: DeviceTaint, now: datetime) -> datetime | None:
     """Return the time at which a taint evicts the pods of a claim; None = never. Source: claimEvictionTime."""
     added, seconds = taint.time_added or now, []
-    for one in result.tolerations:
-        if one.effect == NO_EXECUTE and tolerates(one, taint):
-            if one.toleration_seconds is None:
+    for toleration in result.tolerations:
+        if toleration.effect == NO_EXECUTE and tolerates(toleration, taint):
+            if toleration.toleration_seconds is None:
                 return None
-            seconds.append(max(0, one.toleration_seconds))
+            seconds.append(max(0, toleration.toleration_seconds))
     return added + duration(min(seconds, default=0))
 
 
-def tainted(one: ResourceSlice) -> list[tuple[str, DeviceTaint]]:
-    return [(d.name, taint) for d in one.spec.devices for taint in d.taints if taint.effect == NO_EXECUTE]
+def tainted(resource_slice: ResourceSlice) -> list[tuple[str, DeviceTaint]]:
+    return [(d.name, taint) for d in resource_slice.spec.devices for taint in d.taints if taint.effect == NO_EXECUTE]
 
 
 def results(claim: ResourceClaim) -> list[DeviceRequestAllocationResult]:

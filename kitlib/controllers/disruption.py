@@ -253,7 +253,7 @@ def counted_status(
 
 def budgets_of(pod: Pod, budgets: Sequence[Any]) -> list[PodDisruptionBudget]:
     """Return the budgets that select a pod. Source: GetPodPodDisruptionBudgets."""
-    return [one for one in budgets if LabelSelectorMatcher(one.spec.selector).matches(pod.metadata.labels)]
+    return [budget for budget in budgets if LabelSelectorMatcher(budget.spec.selector).matches(pod.metadata.labels)]
 
 
 def selector_text(selector: LabelSelector | None) -> str:
@@ -262,8 +262,9 @@ def selector_text(selector: LabelSelector | None) -> str:
         return "nil"
     labels = "".join(f"{key}: {value}," for key, value in sorted(selector.match_labels.items()))
     expressions = "".join(
-        f"LabelSelectorRequirement{{Key:{one.key},Operator:{one.operator},Values:[{' '.join(one.values)}],}},"
-        for one in selector.match_expressions
+        f"LabelSelectorRequirement{{Key:{expression.key},Operator:{expression.operator},"
+        f"Values:[{' '.join(expression.values)}],}},"
+        for expression in selector.match_expressions
     )
     return (
         f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},"

@@ -98,9 +98,9 @@ class ServiceController(Controller):
         if not self.informers.has_any("Service", pod.namespace):
             return
         # The old labels too: a Service that no longer selects the pod must remove it.
-        labels = [one.metadata.labels for one in (change.old, pod) if one is not None]
+        labels = [item.metadata.labels for item in (change.old, pod) if item is not None]
         for service in self.informers.of_namespace("Service", pod.namespace):
-            if isinstance(service, Service) and any(_selects(service, one) for one in labels):
+            if isinstance(service, Service) and any(_selects(service, label) for label in labels):
                 self.enqueue(service)
 
     def selected(self, service: Service) -> list[Pod]:
@@ -214,8 +214,8 @@ def repacked(subsets: Iterable[EndpointSubset]) -> list[EndpointSubset]:
                     # An address that is not ready in one subset is not ready for the port.
                     by_port[name] = by_port.get(name, True) and ready
     groups: dict[frozenset[tuple[_Id, bool]], list[EndpointPort]] = {}
-    for one, by_port in offered.values():
-        groups.setdefault(frozenset(by_port.items()), []).extend([one] if one is not None else [])
+    for endpoint_port, by_port in offered.values():
+        groups.setdefault(frozenset(by_port.items()), []).extend([endpoint_port] if endpoint_port is not None else [])
     made = []
     for members, ports in groups.items():
         ready_ones = sorted(name for name, ready in members if ready)

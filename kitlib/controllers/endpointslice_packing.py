@@ -43,22 +43,22 @@ class Changes:
         """
         # As upstream: keep endpoints in their slices, fill slices that change anyway, then write to as few others as
         # possible. Each written slice is sent to every node, so the number of writes matters more than full slices.
-        wanted = {_identity(one): one for one in endpoints}
+        wanted = {_identity(endpoint): endpoint for endpoint in endpoints}
         labels = empty().metadata.labels
         changed: list[EndpointSlice] = []
         unchanged: list[EndpointSlice] = []
-        for one in standing:
-            kept = [wanted.pop(name) for name in map(_identity, one.endpoints) if name in wanted]
-            if kept == one.endpoints and one.metadata.labels == labels:
-                unchanged.append(one)
-            elif one.endpoints and not kept:
-                self.delete.append(one)
+        for endpoint_slice in standing:
+            kept = [wanted.pop(name) for name in map(_identity, endpoint_slice.endpoints) if name in wanted]
+            if kept == endpoint_slice.endpoints and endpoint_slice.metadata.labels == labels:
+                unchanged.append(endpoint_slice)
+            elif endpoint_slice.endpoints and not kept:
+                self.delete.append(endpoint_slice)
             else:
-                changed.append(_filled(one, kept, labels))
+                changed.append(_filled(endpoint_slice, kept, labels))
         left = list(wanted.values())
         # These slices are written anyway; the fullest first, so that fewer remain partly filled.
-        for one in sorted(changed, key=lambda one: -len(one.endpoints)):
-            _fill(one, left)
+        for endpoint_slice in sorted(changed, key=lambda one: -len(one.endpoints)):
+            _fill(endpoint_slice, left)
         while left:
             fitting = [one for one in unchanged if len(one.endpoints) + len(left) <= MAX_ENDPOINTS_PER_SLICE]
             if fitting and len(left) < MAX_ENDPOINTS_PER_SLICE:
@@ -74,8 +74,12 @@ class Changes:
     def keep_one(self, placeholder: EndpointSlice) -> None:
         """Keep one slice without endpoints and ports for the Service if no other slice would be left."""
         if len(self.delete) == 1:
-            (one,) = self.delete
-            if (one.endpoints, one.ports, one.metadata.labels) == ([], [], placeholder.metadata.labels):
+            (endpoint_slice,) = self.delete
+            if (endpoint_slice.endpoints, endpoint_slice.ports, endpoint_slice.metadata.labels) == (
+                [],
+                [],
+                placeholder.metadata.labels,
+            ):
                 self.delete = []
                 return
         self.create.append(placeholder)
@@ -98,15 +102,15 @@ def _filled(standing: EndpointSlice, endpoints: Iterable[Endpoint], labels: dict
     return changed
 
 
-def _fill(one: EndpointSlice, left: list[Endpoint]) -> None:
+def _fill(endpoint_slice: EndpointSlice, left: list[Endpoint]) -> None:
     """Move endpoints from `left` into a slice until it is full, both in place."""
-    room = MAX_ENDPOINTS_PER_SLICE - len(one.endpoints)
-    one.endpoints = [*one.endpoints, *left[:room]]
+    room = MAX_ENDPOINTS_PER_SLICE - len(endpoint_slice.endpoints)
+    endpoint_slice.endpoints = [*endpoint_slice.endpoints, *left[:room]]
     del left[:room]
 
 
-def _identity(one: Endpoint) -> tuple[object, ...]:
+def _identity(endpoint: Endpoint) -> tuple[object, ...]:
     """Return the identity of an endpoint: addresses, hostname and target. Source: util endpointset.go endpointHash."""
-    target = one.target_ref
+    target = endpoint.target_ref
     name = (target.namespace, target.name) if target is not None else ()
-    return (*sorted(one.addresses), one.hostname or "", name)
+    return (*sorted(endpoint.addresses), endpoint.hostname or "", name)

@@ -76,8 +76,8 @@ class EndpointSliceController(ServiceController):
         left = list(standing)
         for ports, endpoints in self._endpoints(service, pods).items():
             kind = _kind_of(_slice(service, ports))
-            alike = [one for one in left if _kind_of(one) == kind]
-            left = [one for one in left if _kind_of(one) != kind]
+            alike = [endpoint_slice for endpoint_slice in left if _kind_of(endpoint_slice) == kind]
+            left = [endpoint_slice for endpoint_slice in left if _kind_of(endpoint_slice) != kind]
             changes.add(alike, endpoints, partial(_slice, service, ports))
         changes.delete += left
         if len(changes.delete) == len(standing) and not changes.create:
@@ -87,16 +87,16 @@ class EndpointSliceController(ServiceController):
 
     def _write(self, service: Service, changes: Changes, triggered: datetime | None) -> None:
         """Source: finalize."""
-        for one in (*changes.create, *changes.update):
-            put_trigger_time(one.metadata.annotations, triggered)
+        for endpoint_slice in (*changes.create, *changes.update):
+            put_trigger_time(endpoint_slice.metadata.annotations, triggered)
         # Otherwise the garbage collector would delete slices while this controller replaces them. Source: finalize.
         if service.metadata.deletion_timestamp is None:
-            for one in changes.create:
-                self.api.create(one)
-        for one in changes.update:
-            self.api.store.update(one)
-        for one in changes.delete:
-            self.api.delete(EndpointSlice, one.name, one.namespace)
+            for endpoint_slice in changes.create:
+                self.api.create(endpoint_slice)
+        for endpoint_slice in changes.update:
+            self.api.store.update(endpoint_slice)
+        for endpoint_slice in changes.delete:
+            self.api.delete(EndpointSlice, endpoint_slice.name, endpoint_slice.namespace)
 
     def _endpoints(self, service: Service, pods: Iterable[Pod]) -> dict[tuple[Port, ...], list[Endpoint]]:
         """Return the endpoints by their ports, without pods whose node does not exist."""
@@ -142,32 +142,35 @@ def _reconcile(controller: Controller, standing: Sequence[EndpointSlice], wanted
     Source: reconcileByPortMapping, finalize, recycleSlices.
     """
     left, new = list(standing), []
-    for one in wanted:
-        old = next((other for other in left if _kind_of(other) == _kind_of(one)), None)
+    for endpoint_slice in wanted:
+        old = next((other for other in left if _kind_of(other) == _kind_of(endpoint_slice)), None)
         if old is None:
-            new.append(one)
+            new.append(endpoint_slice)
         else:
             left.remove(old)
-            _update(controller, old, one)
-    for one in new:
-        old = next((other for other in left if other.address_type == one.address_type), None)
+            _update(controller, old, endpoint_slice)
+    for endpoint_slice in new:
+        old = next((other for other in left if other.address_type == endpoint_slice.address_type), None)
         if old is None:
-            controller.api.create(one)
+            controller.api.create(endpoint_slice)
         else:
             left.remove(old)
-            _update(controller, old, one)
+            _update(controller, old, endpoint_slice)
     for old in left:
         controller.api.delete(EndpointSlice, old.name, old.namespace)
 
 
-def _kind_of(one: EndpointSlice) -> tuple[object, ...]:
+def _kind_of(endpoint_slice: EndpointSlice) -> tuple[object, ...]:
     """Return the properties that all endpoints of a slice share."""
-    return one.address_type, one.ports
+    return endpoint_slice.address_type, endpoint_slice.ports
 
 
 def _update(controller: Controller, old: EndpointSlice, new: EndpointSlice) -> None:
     """Replace a slice, unless only the time of the last change differs."""
-    kept = [{k: v for k, v in one.metadata.annotations.items() if k != TRIGGER_TIME} for one in (old, new)]
+    kept = [
+        {k: v for k, v in endpoint_slice.metadata.annotations.items() if k != TRIGGER_TIME}
+        for endpoint_slice in (old, new)
+    ]
     same = (old.endpoints, old.ports, old.metadata.labels) == (new.endpoints, new.ports, new.metadata.labels)
     if not same or kept[0] != kept[1]:
         changed = deepcopy(old)
@@ -236,8 +239,8 @@ class EndpointSliceMirroringController(Controller):
             for address, ready in both[:MAX_ENDPOINTS_PER_SUBSET]:
                 family = f"IPv{ip_address(address.ip).version}"
                 key = (family, *((p.name, p.port, p.protocol) for p in ports))
-                one = made.setdefault(key, _empty_mirror(endpoints, family, ports))
-                one.endpoints.append(_mirrored_address(address, ready))
+                endpoint_slice = made.setdefault(key, _empty_mirror(endpoints, family, ports))
+                endpoint_slice.endpoints.append(_mirrored_address(address, ready))
         if skipped:
             message = (
                 f"A max of {MAX_ENDPOINTS_PER_SUBSET} addresses can be mirrored to EndpointSlices per Endpoints "

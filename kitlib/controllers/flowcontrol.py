@@ -47,7 +47,7 @@ class FlowControlController(Controller):
         named = schema.spec.priority_level_configuration.name
         missing = self.api.store.find(PriorityLevelConfiguration, named, copy=False) is None
         wanted, end = ("True", "but there is no such object") if missing else ("False", "and it exists")
-        standing = next((one for one in schema.status.conditions if one.type == DANGLING), None)
+        standing = next((condition for condition in schema.status.conditions if condition.type == DANGLING), None)
         message = f'This FlowSchema references the PriorityLevelConfiguration object named "{named}" {end}'
         if standing is not None and (standing.status, standing.message) == (wanted, message):
             return

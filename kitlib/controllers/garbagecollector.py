@@ -74,10 +74,11 @@ class GarbageCollector(Controller):
     def _report_other_namespaces(self, item: KubeObject) -> None:
         """Record an event for each owner in another namespace. Source: reportInvalidNamespaceOwnerRef."""
         namespace = item.metadata.namespace
-        for one in item.metadata.owner_references:
-            owner = self.informers.get(one.uid)
+        for reference in item.metadata.owner_references:
+            owner = self.informers.get(reference.uid)
             if owner is not None and owner.metadata.namespace not in ("", namespace):
-                named = f"[{one.api_version}/{one.kind}, namespace: {namespace}, name: {one.name}, uid: {one.uid}]"
+                kind = f"{reference.api_version}/{reference.kind}"
+                named = f"[{kind}, namespace: {namespace}, name: {reference.name}, uid: {reference.uid}]"
                 message = f'ownerRef {named} does not exist in namespace "{namespace}"'
                 self.event(item, "Warning", "OwnerRefInvalidNamespace", message)
 
@@ -118,24 +119,30 @@ class GarbageCollector(Controller):
             elif FOREGROUND in meta.finalizers:
                 self._delete_dependents(item)
             return
-        if not all(self._is_resolvable(item, one) for one in meta.owner_references):
+        if not all(self._is_resolvable(item, reference) for reference in meta.owner_references):
             # Without its kind the absence of an owner cannot be proved, so the object is kept. Source: isDangling.
             self._unresolved.add(meta.uid)
             return
-        dangling = [one for one in meta.owner_references if self._is_dangling(item, one)]
-        waiting = [one for one in meta.owner_references if self._is_waiting(one) and one not in dangling]
+        dangling = [reference for reference in meta.owner_references if self._is_dangling(item, reference)]
+        waiting = [
+            reference
+            for reference in meta.owner_references
+            if self._is_waiting(reference) and reference not in dangling
+        ]
         if not dangling and not waiting:
             return
         # Waiting owners are removed too; otherwise they would wait forever for this object, which is kept.
         if len(dangling) + len(waiting) < len(meta.owner_references):  # another owner remains
-            gone = {one.uid for one in (*dangling, *waiting)}
-            self._write_references(item, [one for one in meta.owner_references if one.uid not in gone])
+            gone = {reference.uid for reference in (*dangling, *waiting)}
+            self._write_references(
+                item, [reference for reference in meta.owner_references if reference.uid not in gone]
+            )
             return
         dependents = self.informers.dependents(meta.uid)
         if waiting and dependents:
             # A cycle of owners in foreground deletion would block itself, so the references stop blocking. The check
             # has false positives, like upstream's. Source: attemptToDeleteItem.
-            if any(_deletes_dependents(one) for one in dependents):
+            if any(_deletes_dependents(dependent) for dependent in dependents):
                 self._unblock_owners(item)
             propagation = "Foreground"
         elif ORPHAN in meta.finalizers:
@@ -147,9 +154,9 @@ class GarbageCollector(Controller):
     def _unblock_owners(self, item: KubeObject) -> None:
         """Source: unblockOwnerReferencesStrategicMergePatch."""
         references = deepcopy(item).metadata.owner_references
-        for one in references:
-            if one.block_owner_deletion:
-                one.block_owner_deletion = False
+        for reference in references:
+            if reference.block_owner_deletion:
+                reference.block_owner_deletion = False
         self._write_references(item, references)
 
     def _delete(self, item: KubeObject, propagation: str) -> None:
@@ -178,7 +185,9 @@ class GarbageCollector(Controller):
     def _orphan_dependents(self, item: KubeObject) -> None:
         """Source: orphanDependents, removeFinalizer."""
         for dependent in self.informers.dependents(item.metadata.uid):
-            kept = [one for one in dependent.metadata.owner_references if one.uid != item.metadata.uid]
+            kept = [
+                reference for reference in dependent.metadata.owner_references if reference.uid != item.metadata.uid
+            ]
             self._write_references(dependent, kept)
         self.api.remove_finalizer(item, ORPHAN)
 

@@ -37,7 +37,7 @@ def revisions_of(controller: Controller, owner: Any) -> list[ControllerRevision]
         controller.informers.owned_or_orphaned(owner, "ControllerRevision"),
         LabelSelectorMatcher(owner.spec.selector),
     )
-    return sorted(found, key=lambda one: (one.revision, age(one)))
+    return sorted(found, key=lambda controller_revision: (controller_revision.revision, age(controller_revision)))
 
 
 def data_of(template: PodTemplateSpec) -> dict[str, Any]:
@@ -59,8 +59,8 @@ def sync_revision(controller: Controller, owner: Any, revisions: Sequence[Contro
     Source: getStatefulSetRevisions, controlledHistories.
     """
     data = data_of(owner.spec.template)
-    equal = [one for one in revisions if one.data == data]
-    number = max((one.revision for one in revisions), default=0) + 1
+    equal = [revision for revision in revisions if revision.data == data]
+    number = max((revision.revision for revision in revisions), default=0) + 1
     if equal:
         newest = equal[-1]
         if newest.revision == number - 1:
@@ -104,6 +104,6 @@ def truncate(
     """
     if limit is not None and limit < 0:
         return
-    unused = [one for one in revisions if one.name not in live]
-    for one in unused[: max(0, len(unused) - (10 if limit is None else limit))]:
-        controller.api.delete(ControllerRevision, one.name, one.namespace)
+    unused = [revision for revision in revisions if revision.name not in live]
+    for controller_revision in unused[: max(0, len(unused) - (10 if limit is None else limit))]:
+        controller.api.delete(ControllerRevision, controller_revision.name, controller_revision.namespace)

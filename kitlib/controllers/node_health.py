@@ -87,7 +87,7 @@ class NodeHealthMap:
 
 def ready_condition_of(node: Node) -> Condition | None:
     """Return the node's condition Ready; None where it has none."""
-    return next((one for one in node.status.conditions if one.type == "Ready"), None)
+    return next((condition for condition in node.status.conditions if condition.type == "Ready"), None)
 
 
 def _heartbeat(ready: Condition | None) -> datetime | None:

@@ -232,7 +232,7 @@ def mark_unreachable(api: APIServer, name: str) -> None:
     if node is None:
         return
     now = api.store.now()
-    standing = {one.type: one for one in node.status.conditions}
+    standing = {condition.type: condition for condition in node.status.conditions}
     for kind in ("Ready", *PRESSURES):
         before = standing.get(kind)
         if before is not None and before.status == "Unknown":
@@ -272,22 +272,22 @@ def mark_ready(api: APIServer, name: str, posted: Iterable[Condition] = ()) -> N
     node: Node | None = api.store.find(Node, name, "")
     if node is not None:
         now = api.store.now()
-        known = {one.type: one for one in posted if one.status != "Unknown"}
+        known = {condition.type: condition for condition in posted if condition.status != "Unknown"}
         for kind in PRESSURES:
             held = kind in known and known[kind].status == "True"
             node.status.conditions = with_condition(node.status.conditions, pressure_condition(kind, held, now))
         standing = put_condition(api, node, ready_condition(now))
         record(api, standing, "Normal", "NodeReady", status_message(name, "NodeReady"), "kubelet")
     for pod in api.store.list(Pod):
-        held_by = {one.type for one in pod.status.conditions if one.status == "True"}
-        wanted = {"ContainersReady", *(one.condition_type for one in pod.spec.readiness_gates)}
+        held_by = {condition.type for condition in pod.status.conditions if condition.status == "True"}
+        wanted = {"ContainersReady", *(gate.condition_type for gate in pod.spec.readiness_gates)}
         if pod.spec.node_name == name and wanted <= held_by and _put_ready(pod, "True", api.store.now()):
             api.update_status(pod)
 
 
 def _put_ready(pod: Pod, status: str, now: datetime) -> bool:
     """Set the status of the pod's condition Ready, in place, and return whether it has changed."""
-    ready = next((one for one in pod.status.conditions if one.type == "Ready"), None)
+    ready = next((condition for condition in pod.status.conditions if condition.type == "Ready"), None)
     if ready is None or ready.status == status:
         return False
     ready.status, ready.last_transition_time = status, now

@@ -73,7 +73,7 @@ def _compare(a: Pod, b: Pod, on_node: Counter[str], now: datetime) -> int:
             return -1 if left < right else 1
     if is_ready(a) and is_ready(b):
         ready = condition_of(a, "Ready"), condition_of(b, "Ready")
-        times = [one.last_transition_time if one else None for one in ready]
+        times = [condition.last_transition_time if condition else None for condition in ready]
         if times[0] != times[1]:
             return _compare_ages(a, b, times[0], times[1], now)
     for restarts in (_restarts(a, b, "container_statuses"), _restarts(a, b, "init_container_statuses")):

@@ -118,7 +118,7 @@ class ReplicaSetController(Controller):
         if reference is not None:
             parent = self.informers.get(reference.uid)
             sets = self.informers.owned(parent, self.kind.__name__) if parent is not None else sets
-        pods = [pod for one in sets for pod in self.informers.owned(one, "Pod")]
+        pods = [pod for item in sets for pod in self.informers.owned(item, "Pod")]
         return [pod for pod in pods if isinstance(pod, Pod) and is_active(pod)]
 
     def _status(self, owner: Any, pods: list[Pod], failure: KitError | None) -> tuple[dict[str, Any], float]:

@@ -31,8 +31,8 @@ class ResourceQuotaController(Controller):
     def _on_object(self, change: Delta) -> None:
         namespace = change.new.namespace
         if namespace and self.informers.has_any("ResourceQuota", namespace):
-            for one in self.informers.of_namespace("ResourceQuota", namespace):
-                self.enqueue(one)
+            for item in self.informers.of_namespace("ResourceQuota", namespace):
+                self.enqueue(item)
 
     def sync(self, key: Key) -> None:
         """Count the usage of the resources that the quota limits."""

@@ -130,7 +130,10 @@ def put_disruption_target(pod: Pod, reason: str, message: str, now: datetime) ->
         observed_generation=pod.metadata.generation,
         last_transition_time=now,
     )
-    pod.status.conditions = [*(one for one in pod.status.conditions if one.type != "DisruptionTarget"), target]
+    pod.status.conditions = [
+        *(condition for condition in pod.status.conditions if condition.type != "DisruptionTarget"),
+        target,
+    ]
 
 
 def no_execute(node: Node) -> list[Taint]:
@@ -147,7 +150,7 @@ def matching_tolerations(
     """
     found = []
     for taint in taints:
-        match = next((one for one in tolerations if tolerates(one, taint, release)), None)
+        match = next((toleration for toleration in tolerations if tolerates(toleration, taint, release)), None)
         if match is None:
             return None
         found.append(match)
@@ -159,7 +162,9 @@ def min_toleration_time(tolerations: Sequence[Toleration]) -> float | None:
 
     Source: getMinTolerationTime; processPodOnNode (a negative time cancels a scheduled eviction).
     """
-    limits = [max(0, one.toleration_seconds) for one in tolerations if one.toleration_seconds is not None]
+    limits = [
+        max(0, toleration.toleration_seconds) for toleration in tolerations if toleration.toleration_seconds is not None
+    ]
     if not limits:
         return None
     seconds = duration(min(limits)).total_seconds()

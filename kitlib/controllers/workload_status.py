@@ -58,4 +58,4 @@ def condition(kind: str, status: str, reason: str, message: str, now: datetime) 
 
 def find_condition(conditions: Sequence[dict[str, Any]], kind: str) -> dict[str, Any] | None:
     """Return the condition of a type; None without one."""
-    return next((one for one in conditions if one["type"] == kind), None)
+    return next((condition for condition in conditions if condition["type"] == kind), None)

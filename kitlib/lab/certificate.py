@@ -92,14 +92,14 @@ def confirmed(progress: str | Path, name: str, issuer: str, lab: str = CAPSTONE)
     owner = collected.account_of(Path(progress)) or "".join(sent.owners[:1])
     if others := set(sent.owners) - {owner}:
         raise KitError(f"{progress}: written by {', '.join(sorted({owner, *others}))}: one account is expected")
-    checks = {key: one for key, one in sent.checks.items() if key[0] == lab}
+    checks = {key: submitted for key, submitted in sent.checks.items() if key[0] == lab}
     claims = {claim.task: claim for claim in recheck(checks)}
     for task in definition.tasks:
         claim = claims.get(task.key)
         if claim is None or claim.confirmed < task.points:
             why = claim.why if claim else "never checked with points"
             raise KitError(f"{progress}: {lab}: task {task.key!r} is not confirmed: {why}")
-    seeds = {one.details.ground.seed for one in checks.values()}
+    seeds = {check.details.ground.seed for check in checks.values()}
     points = sum(claim.confirmed for claim in claims.values())
     made = _statement(name, lab, points, max(seeds), issuer)
     return msgspec.structs.replace(made, earned_by=submissions.shortened(owner))

@@ -100,5 +100,5 @@ def allocated(cluster: Any) -> dict[str, str]:
     for claim in cluster.list("ResourceClaim"):
         of = claim.status.allocation
         results = of.devices.results if of is not None else []
-        found[claim.name] = ", ".join(f"{one.pool}/{one.device}" for one in results)
+        found[claim.name] = ", ".join(f"{result.pool}/{result.device}" for result in results)
     return found

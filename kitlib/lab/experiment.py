@@ -164,7 +164,7 @@ class Experiment(Facts):
         self.apply(self.manifest(of, new_name=name, **work))
         self.let_pass(seconds)
         pod = self.runs(name, hint)
-        restarted = [one.name for one in pod.status.init_container_statuses if one.restart_count]
+        restarted = [status.name for status in pod.status.init_container_statuses if status.restart_count]
         self.expect(
             not restarted, found=f"{', '.join(restarted)} of {name} was restarted", expected=f"{name} running on"
         )

@@ -29,7 +29,7 @@ class ExperimentRun(Generic[T]):
     def __init__(self, reveals: Sequence[Reveal], value: T, shown: Sequence[Any]) -> None:
         self.value = value
         self._reveals, self._shown = list(reveals), list(shown)
-        self._output = GatedOutput([one.prediction for one in self._reveals], self._parts)
+        self._output = GatedOutput([reveal.prediction for reveal in self._reveals], self._parts)
 
     @property
     def waiting(self) -> bool:
@@ -39,7 +39,7 @@ class ExperimentRun(Generic[T]):
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
         """The verdicts in the order of the questions; none while one of them waits."""
-        return () if self.waiting else tuple(one.verdict for one in self._reveals if one.verdict is not None)
+        return () if self.waiting else tuple(reveal.verdict for reveal in self._reveals if reveal.verdict is not None)
 
     def _parts(self) -> list[Any]:
         return [*self._shown, *self.verdicts]

@@ -87,8 +87,8 @@ class GatedOutput:
             return
         import ipywidgets as ipw
 
-        waiting = [one for one in self._predictions if not one.answered]
-        buttons = [unknown_button(one) for one in waiting] if self._buttons else []
+        waiting = [prediction for prediction in self._predictions if not prediction.answered]
+        buttons = [unknown_button(prediction) for prediction in waiting] if self._buttons else []
         said = WAITING if self._buttons else _sentence(len(waiting))
         self._box = ipw.VBox([line(text_widget(f"<p>{said}</p>"), *buttons)])
         self._box.add_class("kitlib-widget")
@@ -114,7 +114,7 @@ class OutputGate:
     @property
     def waiting(self) -> list[Prediction]:
         """The questions without a guess."""
-        return [one for one in self._predictions.values() if not one.answered]
+        return [prediction for prediction in self._predictions.values() if not prediction.answered]
 
     def close(self, prediction: Prediction) -> None:
         """Hold back output from now on, until no question is open; for a trainer, do nothing."""

@@ -120,7 +120,7 @@ def grade(
     definition = folder.definition
     rules = judge(definition.rules, history, journal, checks.rules, definition.opens) if history else ()
     results: dict[str, TaskResult] = {}
-    needed = {one for key in wanted for one in folder.definition.task(key).needs}
+    needed = {need for key in wanted for need in folder.definition.task(key).needs}
     for key in sorted({*wanted, *needed}, key=lambda key: (key in checks.trials, key)):
         kind = Experiment if key in checks.trials else Facts
         facts = kind(cluster, set_up, folder.variant, history)
@@ -137,7 +137,9 @@ def grade(
                 facts = Experiment(cluster, set_up, folder.variant, history)
                 results[key] = _again(results[key], _one(definition.task(key), function, facts), situation)
     titles = {
-        key: [folder.definition.task(one).title for one in folder.definition.task(key).needs if not results[one].passed]
+        key: [
+            folder.definition.task(need).title for need in folder.definition.task(key).needs if not results[need].passed
+        ]
         for key in wanted
     }
     results |= {key: _missing(results[key], unsolved[0]) for key, unsolved in titles.items() if unsolved and touched}
@@ -250,7 +252,7 @@ def prepare(folder: LabFolder, ground: Ground = SIMULATED, *, real: bool = False
     try:
         setup = folder.setup(ground)
         if setup:
-            cluster.apply([_as_by_kubectl(one) for one in load(setup)])
+            cluster.apply([_as_by_kubectl(item) for item in load(setup)])
         cluster.advance(folder.definition.settle)
     except BaseException:
         cluster.close()

@@ -173,7 +173,9 @@ class LabGuard:
         root = self._root(key)
         if key[0] != "Pod" or root == key or not self._is_first(root):
             return ""
-        before = next((one for k, one in self._history.first.items() if k[0] == "Pod" and self._root(k) == root), None)
+        before = next(
+            (item for k, item in self._history.first.items() if k[0] == "Pod" and self._root(k) == root), None
+        )
         if before is None or key in self._history.first:
             return ""
         path = self._difference(key, _view(before), _view(self._last[key]), self._paths(root), kin=True)
@@ -209,7 +211,7 @@ class LabGuard:
         # Owner references can be written by users, so a cycle is possible.
         seen = {key}
         while (obj := self._known.get(key)) is not None:
-            owner = next((one for one in obj.metadata.owner_references if one.controller), None)
+            owner = next((reference for reference in obj.metadata.owner_references if reference.controller), None)
             above = (owner.kind, key[1], owner.name) if owner else key
             if above in seen or above not in self._known:
                 return key
@@ -325,7 +327,7 @@ def _pod_view(spec: Mapping[str, Any]) -> dict[str, Any]:
     """Return a pod's specification with its native sidecars among the containers."""
     inits = [one for one in spec.get("initContainers") or [] if one.get("restartPolicy") != "Always"]
     sides = [one for one in spec.get("initContainers") or [] if one.get("restartPolicy") == "Always"]
-    mains = [{key: one[key] for key in one if key != "restartPolicy"} for one in sides]
+    mains = [{key: side[key] for key in side if key != "restartPolicy"} for side in sides]
     return {**spec, "initContainers": inits, "containers": [*(spec.get("containers") or []), *mains]}
 
 

@@ -57,9 +57,9 @@ class Moment:
 
     def pods(self, **labels: str) -> list[Pod]:
         return [
-            one
-            for one in self.objects.values()
-            if isinstance(one, Pod) and labels.items() <= one.metadata.labels.items()
+            item
+            for item in self.objects.values()
+            if isinstance(item, Pod) and labels.items() <= item.metadata.labels.items()
         ]
 
 
@@ -70,7 +70,7 @@ def key_of(obj: KubeObject) -> Key:
 
 def selected(objects: dict[Key, KubeObject], kind: str, name: str) -> dict[Key, KubeObject]:
     """Return the objects of a kind whose names match a pattern with `*`."""
-    return {key: one for key, one in objects.items() if key[0] == kind and fnmatchcase(key[2], name)}
+    return {key: item for key, item in objects.items() if key[0] == kind and fnmatchcase(key[2], name)}
 
 
 class History:

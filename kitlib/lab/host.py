@@ -54,7 +54,7 @@ def worst(cluster: Any) -> HostLoad | None:
 
 def _nodes(cluster: Any) -> list[Any]:
     found = []
-    for one in cluster.nodes:
+    for node in cluster.nodes:
         with suppress(KitError):  # a Node object without a machine
-            found.append(cluster.node(one.name))
+            found.append(cluster.node(node.name))
     return found

@@ -214,8 +214,8 @@ class Lab:
         documents = self._folder.setup(self._ground).split("\n---\n")
         found = {}
         for document in documents:
-            for one in load(document):
-                found[f"{one.kind} {one.metadata.name}"] = document.strip()
+            for item in load(document):
+                found[f"{item.kind} {item.metadata.name}"] = document.strip()
         return "\n---\n".join(found[name] for name in wanted if name in found) + "\n"
 
     def replace(self, manifests: str, seconds: float = 10) -> None:
@@ -266,7 +266,7 @@ class Lab:
 
     def _edited(self) -> list[tuple[str, str, str]]:
         """Return kind, name and namespace of the objects that the learner edits."""
-        setup = {f"{one.kind} {one.metadata.name}": one.metadata for one in load(self._folder.setup(self._ground))}
+        setup = {f"{item.kind} {item.metadata.name}": item.metadata for item in load(self._folder.setup(self._ground))}
         edited = self._folder.definition.edit
         return [(*one.split(), setup[one].namespace if one in setup else "default") for one in edited]  # type: ignore[misc]
 

@@ -388,7 +388,7 @@ class Lesson:
         self._close_stages()
 
     def _close_stages(self, *, only_real: bool = False) -> None:
-        for one in [one for one in self._stages if origin_of(one).real or not only_real]:
+        for one in [stage for stage in self._stages if origin_of(stage).real or not only_real]:
             self._tally.add(one)
             one.close()
             self._stages.remove(one)

@@ -145,12 +145,12 @@ def fates(title: str, words: Any = None) -> Picture:
 
     def cards(seen: Findings) -> dict[str, Any]:
         made, said = {}, (words(seen) if callable(words) else words) or {}
-        for one in seen.cluster.pods():
-            states = [container.state for container in one.status.container_statuses]
-            reasons = [one.status.reason, *(state.get("terminated", {}).get("reason", "") for state in states)]
-            phase = ", ".join(filter(None, (one.status.phase, *dict.fromkeys(reasons))))
-            state = {"Pending": "queue", "Failed": "gone"}.get(one.status.phase, "")
-            made[one.name] = PlaceCard([], ": ".join(filter(None, (said.get(one.name), phase))), state)
+        for pod in seen.cluster.pods():
+            states = [container.state for container in pod.status.container_statuses]
+            reasons = [pod.status.reason, *(state.get("terminated", {}).get("reason", "") for state in states)]
+            phase = ", ".join(filter(None, (pod.status.phase, *dict.fromkeys(reasons))))
+            state = {"Pending": "queue", "Failed": "gone"}.get(pod.status.phase, "")
+            made[pod.name] = PlaceCard([], ": ".join(filter(None, (said.get(pod.name), phase))), state)
         return made
 
     return places(title, cards)
@@ -158,7 +158,7 @@ def fates(title: str, words: Any = None) -> Picture:
 
 def where(seen: Findings) -> dict[str, str]:
     """Return pod -> node of the cluster's pods; "" = it waits."""
-    return {one.name: one.spec.node_name for one in seen.cluster.pods()}
+    return {pod.name: pod.spec.node_name for pod in seen.cluster.pods()}
 
 
 def placed(title: str, pods: Any = where, *, chosen: Any = "", words: Any = None, leaving: Any = ()) -> Picture:
@@ -208,13 +208,13 @@ def preempted(title: str) -> Picture:
     """Return the picture of a preemption: the pods of each node and its victims; facts: `scenario`, `decision`."""
 
     def pods(seen: Findings) -> dict[str, str]:
-        return {one.name: one.spec.node_name for one in seen["scenario"].pods}
+        return {pod.name: pod.spec.node_name for pod in seen["scenario"].pods}
 
     return placed(
         title,
         pods,
         chosen=lambda seen: seen["decision"].nominated,
-        leaving=lambda seen: [one.name for one in seen["decision"].victims],
+        leaving=lambda seen: [victim.name for victim in seen["decision"].victims],
         words=lambda seen: {node.name: "" for node in seen["scenario"].nodes},
     )
 

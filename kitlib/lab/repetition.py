@@ -68,7 +68,7 @@ class WarmUp:
             self.reveals.append(made.reveal(drill.answer, drill.why))
 
     def __str__(self) -> str:
-        return "\n".join(["Do you remember?", *(f"· {one.question}" for one in self.questions)])
+        return "\n".join(["Do you remember?", *(f"· {question.question}" for question in self.questions)])
 
     __repr__ = __str__
 

@@ -147,7 +147,7 @@ def _one_file_each(root: Path, found: Iterable[tuple[str, Path]]) -> tuple[dict[
 def _assignments(root: Path) -> dict[str, list[Path]]:
     """Return the files of labs that nbgrader collected, by learner; a link in a learner's place is not followed."""
     found: dict[str, list[Path]] = {}
-    for learner in sorted(one for one in root.iterdir() if one.is_dir() and not one.is_symlink()):
+    for learner in sorted(path for path in root.iterdir() if path.is_dir() and not path.is_symlink()):
         # by name, so that other content of a learner's folder is not listed
         files = [learner / lab / "progress.jsonl" for lab in submissions.course_labs()]
         if there := [file for file in files if os.path.lexists(file)]:

@@ -273,11 +273,11 @@ def to_html(seats: Sequence[Seat], room: RoomDecisions | None = None, every: int
     """
     head = "".join(f"<li>{html.escape(line)}</li>" for line in _summary(seats, room or RoomDecisions()))
     rows = "".join(
-        f'<tr class="{one.state}"><th scope="row">{html.escape(_shown(one))}</th><td>{one.state}</td>'
-        f"<td>{html.escape(one.lab)}</td><td>{html.escape(one.task)}</td><td>{one.solved}/{one.tasks}</td>"
-        f"<td>{one.hints}/{one.hints_there}</td><td>{one.tries}</td><td>{one.idle / 60:.0f} min</td>"
-        f"<td>{html.escape(one.why)}</td></tr>"
-        for one in seats
+        f'<tr class="{seat.state}"><th scope="row">{html.escape(_shown(seat))}</th><td>{seat.state}</td>'
+        f"<td>{html.escape(seat.lab)}</td><td>{html.escape(seat.task)}</td><td>{seat.solved}/{seat.tasks}</td>"
+        f"<td>{seat.hints}/{seat.hints_there}</td><td>{seat.tries}</td><td>{seat.idle / 60:.0f} min</td>"
+        f"<td>{html.escape(seat.why)}</td></tr>"
+        for seat in seats
     )
     names = ("Learner", "State", "Lab", "Task", "Solved", "Hints", "Checks", "Idle", "Why")
     columns = "".join(f'<th scope="col">{name}</th>' for name in names)

@@ -58,7 +58,7 @@ async def _start_jupyter_server_extension(serverapp: Any) -> None:
 def page_config(_handler: Any, config: dict[str, Any]) -> dict[str, Any]:
     """Return the page's options, without extensions for JupyterLite alone."""
     extensions = config.get("federated_extensions", [])
-    kept = [one for one in extensions if not str(one.get("name", "")).startswith(FOR_LITE_ONLY)]
+    kept = [extension for extension in extensions if not str(extension.get("name", "")).startswith(FOR_LITE_ONLY)]
     return {**config, "federated_extensions": kept, START_OPTION: START}
 
 

@@ -78,7 +78,7 @@ class Table:
         bars: list[list[float | None]] = [[None] * len(self.columns) for _ in texts]
         for i in range(1, len(self.columns)):
             amounts = [_amount_of(row[i]) if row[i] else None for row in texts]
-            known = [one for one in amounts if one is not None]
+            known = [amount for amount in amounts if amount is not None]
             values = {value for _, value in known}
             if not right[i] or len(values) < 2 or min(values) < 0 or len({kind for kind, _ in known}) > 1:
                 continue

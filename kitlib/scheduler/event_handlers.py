@@ -185,9 +185,9 @@ class EventHandlers:
 
     def _slices_changed(self, rule: DeviceTaintRule) -> None:
         """Report a rule's slices as updated. Source: resourceslice/tracker, which the scheduler watches."""
-        for one in self._scheduler.context.claims.slices.values():
-            if rule.spec.device_selector is None or rule.spec.device_selector.driver in (None, one.spec.driver):
-                self.move_all(ClusterEvent(one.kind, ActionType.UPDATE), one, one, one.name)
+        for slice_ in self._scheduler.context.claims.slices.values():
+            if rule.spec.device_selector is None or rule.spec.device_selector.driver in (None, slice_.spec.driver):
+                self.move_all(ClusterEvent(slice_.kind, ActionType.UPDATE), slice_, slice_, slice_.name)
 
     def delete_device_object(self, obj: Known) -> None:
         """Remove a claim, a device class, a resource slice or a device taint rule."""
@@ -223,7 +223,7 @@ class EventHandlers:
 
 def _held(pod: Pod) -> list[tuple[object, object]]:
     """Return the resources that the kubelet reports for the containers; they change during an in-place resize."""
-    return [(one.allocated_resources, one.resources) for one in pod.status.container_statuses]
+    return [(status.allocated_resources, status.resources) for status in pod.status.container_statuses]
 
 
 def _is_pod_updated(old: Pod, new: Pod) -> bool:

@@ -345,7 +345,7 @@ class Scheduler:
         return self._run_pre_enqueue_plugins(pod, self.profile_of(pod))
 
     def _run_pre_enqueue_plugins(self, pod: Pod, profile: Profile) -> Status:
-        statuses = (one.pre_enqueue_in(pod, self.context) for one in profile.enabled("pre_enqueue", self.release))
+        statuses = (plugin.pre_enqueue_in(pod, self.context) for plugin in profile.enabled("pre_enqueue", self.release))
         return next((status for status in statuses if not status.ok), SUCCESS)
 
     def _select_host(self, scores: ScoreOutcome, choices: random.Random | None) -> str:
@@ -394,7 +394,7 @@ class Scheduler:
         row, post_filter = like.choose(self._random), None
         if row < 0:
             outcome = like.rejections()
-            if outcome is None or any(one.needs_verdicts for one in profile.enabled("post_filter", self.release)):
+            if outcome is None or any(plugin.needs_verdicts for plugin in profile.enabled("post_filter", self.release)):
                 return None
             info = like.info.like(pod)
             info.states = outcome.states

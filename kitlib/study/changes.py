@@ -239,7 +239,7 @@ def page(before: Release, after: Release) -> str:
     section("Changes without a feature gate", (_behaviour(name) for name in kit))
     locked = [gate for gate in table if _locked(gate, new) and not _locked(gate, old)]
     section("Feature gates that you can no longer disable", map(row, locked))
-    others = [g for g in table if any(one.since == new for one in g.stages) and g not in (*flipped, *locked)]
+    others = [g for g in table if any(stage.since == new for stage in g.stages) and g not in (*flipped, *locked)]
     section("New feature gates, and feature gates at a new stage", map(row, others))
     open_ = [g for g in table if g.note and g.subject and g not in (*flipped, *locked, *others)]
     section("Feature gates with an uncertain stage", map(row, open_))

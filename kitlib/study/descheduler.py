@@ -62,7 +62,7 @@ def spread_evictions(
             and matches(p.metadata.labels)
         ]
         domains = _domains(nodes, counted, constraint.topology_key)
-        sizes = [len(one.pods) for one in domains]
+        sizes = [len(domain.pods) for domain in domains]
         if domains and max(sizes) - min(sizes) > constraint.max_skew:
             low = _below_average(nodes, domains, constraint.topology_key)
             for pod in _surplus(domains, constraint.max_skew):
@@ -75,9 +75,9 @@ def _constraints(pods: Sequence[Pod], wanted: Sequence[str]) -> list[tuple[str, 
     """Return the distinct pairs of namespace and constraint."""
     found: list[tuple[str, TopologySpreadConstraint]] = []
     for pod in pods:
-        for one in pod.spec.topology_spread_constraints:
-            if one.when_unsatisfiable in wanted and (pod.metadata.namespace, one) not in found:
-                found.append((pod.metadata.namespace, one))
+        for constraint in pod.spec.topology_spread_constraints:
+            if constraint.when_unsatisfiable in wanted and (pod.metadata.namespace, constraint) not in found:
+                found.append((pod.metadata.namespace, constraint))
     return found
 
 
@@ -106,7 +106,7 @@ def _surplus(domains: list[Domain], max_skew: int) -> list[Pod]:
 
     Source: balanceDomains.
     """
-    average = sum(len(one.pods) for one in domains) / len(domains)
+    average = sum(len(domain.pods) for domain in domains) / len(domains)
     low, high, leaving = 0, len(domains) - 1, list[Pod]()
     while low < high:
         if len(domains[high].pods) <= average:
@@ -130,8 +130,8 @@ def _surplus(domains: list[Domain], max_skew: int) -> list[Pod]:
 
 def _below_average(nodes: Sequence[Node], domains: Sequence[Domain], key: str) -> set[str]:
     """Return the nodes of the domains below the average size. Source: filterNodesBelowIdealAvg."""
-    average = sum(len(one.pods) for one in domains) / len(domains)
-    low = {one.value for one in domains if len(one.pods) < average}
+    average = sum(len(domain.pods) for domain in domains) / len(domains)
+    low = {domain.value for domain in domains if len(domain.pods) < average}
     return {node.name for node in nodes if node.metadata.labels.get(key) in low}
 
 

@@ -85,7 +85,7 @@ def _evictable(cluster: Any, node: str, force: bool, delete_emptydir_data: bool)
     for pod in cluster.api.store.list(Pod, copy=False):
         if pod.spec.node_name != node or MIRROR in pod.metadata.annotations:
             continue
-        owner = next((one.kind for one in pod.metadata.owner_references if one.controller), "")
+        owner = next((reference.kind for reference in pod.metadata.owner_references if reference.controller), "")
         if owner == "DaemonSet":
             continue
         found.append(pod)

@@ -208,9 +208,9 @@ class _Rules:
     def _of(self, pod: Pod) -> list[Any]:
         labels, namespace = pod.metadata.labels, pod.metadata.namespace
         return [
-            one
-            for one in self.budgets
-            if one.metadata.namespace == namespace and LabelSelectorMatcher(one.spec.selector).matches(labels)
+            budget
+            for budget in self.budgets
+            if budget.metadata.namespace == namespace and LabelSelectorMatcher(budget.spec.selector).matches(labels)
         ]
 
 

@@ -94,7 +94,7 @@ class Spread:
         pod = scenario.question
         if not pod.spec.topology_spread_constraints:
             raise KitError(f"pod {pod.key}: spec.topologySpreadConstraints: Required value")
-        one = pod.spec.topology_spread_constraints[0]
+        constraint = pod.spec.topology_spread_constraints[0]
         zones: dict[str, list[str]] = {}
         for node in scenario.nodes:
             if ZONE not in node.metadata.labels:
@@ -106,18 +106,18 @@ class Spread:
         # as in 1.24 every filter checks every node, so that a node that is both full and excluded has both marks
         found = scenario.scheduler(by_hand.with_gates({"KitAllFiltersRun": True})).explain(loose)
         said = {node: {status.plugin for status in found.statuses(node)} for node in found.nodes}
-        matcher = LabelSelectorMatcher(one.label_selector)
+        matcher = LabelSelectorMatcher(constraint.label_selector)
         return cls(
             tuple((zone, tuple(nodes)) for zone, nodes in zones.items()),
             placed=tuple(
                 p.spec.node_name for p in scenario.pods if p.spec.node_name and matcher.matches(p.metadata.labels)
             ),
-            max_skew=one.max_skew,
-            min_domains=one.min_domains,
-            topology_key=one.topology_key,
-            when_unsatisfiable=one.when_unsatisfiable,
-            node_affinity_policy=one.node_affinity_policy or "",
-            node_taints_policy=one.node_taints_policy or "",
+            max_skew=constraint.max_skew,
+            min_domains=constraint.min_domains,
+            topology_key=constraint.topology_key,
+            when_unsatisfiable=constraint.when_unsatisfiable,
+            node_affinity_policy=constraint.node_affinity_policy or "",
+            node_taints_policy=constraint.node_taints_policy or "",
             excluded=frozenset(n for n, plugins in said.items() if "NodeAffinity" in plugins),
             tainted=frozenset(n for n, plugins in said.items() if "TaintToleration" in plugins),
             full=frozenset(n for n, plugins in said.items() if "NodeResourcesFit" in plugins),

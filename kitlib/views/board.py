@@ -110,14 +110,14 @@ def candidate_rows(decision: Decision) -> list[dict[str, object]]:
     """Return the victims and the cost of preemption on each node, the cheapest first."""
     if decision.post_filter is None:
         return []
-    ordered = sorted(decision.post_filter.candidates.values(), key=lambda one: one.cost)
+    ordered = sorted(decision.post_filter.candidates.values(), key=lambda candidate: candidate.cost)
     return [
         {
-            "node": one.node,
-            "victims": [victim.pod.name for victim in one.victims],
-            "highest_priority": one.victims[0].priority,
-            "sum_of_priorities": sum(victim.priority for victim in one.victims),
-            "pdb_violations": one.violations,
+            "node": candidate.node,
+            "victims": [victim.pod.name for victim in candidate.victims],
+            "highest_priority": candidate.victims[0].priority,
+            "sum_of_priorities": sum(victim.priority for victim in candidate.victims),
+            "pdb_violations": candidate.violations,
         }
-        for one in ordered
+        for candidate in ordered
     ]

@@ -110,7 +110,7 @@ def claims_frame(claims: Iterable[ResourceClaim] | Lister) -> pd.DataFrame:
                 "namespace": claim.namespace,
                 "claim": claim.name,
                 "state": ",".join([*states, *(["reserved"] if users else [])]),
-                "devices": ", ".join(f"{one.driver}/{one.pool}/{one.device}" for one in results),
+                "devices": ", ".join(f"{result.driver}/{result.pool}/{result.device}" for result in results),
                 "reserved for": ", ".join(user.name for user in users),
             }
         )

@@ -84,7 +84,7 @@ def _other(cluster: Any, name: str, kind: str, namespace: str, now: datetime) ->
 
     text = write(found, others)
     if known.kind not in WITHOUT_EVENTS:
-        text += describe_events([one for one in cluster.events(name) if one.namespace == namespace], now)
+        text += describe_events([event for event in cluster.events(name) if event.namespace == namespace], now)
     return align(text)
 
 

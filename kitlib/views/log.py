@@ -12,9 +12,9 @@ def log_html(log: Sequence[Happening], most: int = 30) -> str:
     """Return the last entries as an HTML table, the newest at the bottom."""
     head = "".join(f'<th scope="col">{name}</th>' for name in ("s", "kind", "reason", "object", "message"))
     rows = "".join(
-        f"<tr><td>{one.time_ms / 1000:g}</td><td>{escape(one.kind)}</td><td>{escape(one.reason)}</td>"
-        f"<td>{escape(one.pod)}</td><td>{escape(one.message)}</td></tr>"
-        for one in log[-most:]
+        f"<tr><td>{happening.time_ms / 1000:g}</td><td>{escape(happening.kind)}</td><td>{escape(happening.reason)}</td>"
+        f"<td>{escape(happening.pod)}</td><td>{escape(happening.message)}</td></tr>"
+        for happening in log[-most:]
     )
     earlier = f" (the last {most} of {len(log)})" if len(log) > most else ""
     return (

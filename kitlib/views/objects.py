@@ -81,7 +81,7 @@ def is_list_of_objects(value: Any) -> bool:
 def list_html(objects: Sequence[KubeObject]) -> str:
     """Return a list of objects as an HTML table: `cluster.pods()`, `cluster.nodes`, `cluster.events()`."""
     heads, rows = _listed(objects)
-    kinds = ", ".join(dict.fromkeys(one.kind for one in objects))
+    kinds = ", ".join(dict.fromkeys(item.kind for item in objects))
     return f"<style>{STYLE}</style>{_table(f'{kinds} ({len(objects)})', heads, rows)}"
 
 
@@ -94,15 +94,15 @@ def list_text(objects: Sequence[KubeObject]) -> str:
 def _listed(objects: Sequence[KubeObject]) -> tuple[Sequence[str], list[tuple[str, ...]]]:
     """Return header and rows: the columns of pods, nodes or events, else kind, namespace and name."""
     heads: Sequence[str]
-    if all(isinstance(one, Pod) for one in objects):
-        heads, rows = POD_HEADS, [pod_row(one) for one in objects if isinstance(one, Pod)]
-    elif all(isinstance(one, Node) for one in objects):
-        found = [node_row(one, ()) for one in objects if isinstance(one, Node)]
+    if all(isinstance(item, Pod) for item in objects):
+        heads, rows = POD_HEADS, [pod_row(item) for item in objects if isinstance(item, Pod)]
+    elif all(isinstance(item, Node) for item in objects):
+        found = [node_row(item, ()) for item in objects if isinstance(item, Node)]
         heads, rows = (*NODE_HEADS[:4], NODE_HEADS[5]), [(*row[:4], row[5]) for row in found]  # without the pods
-    elif all(isinstance(one, Event) for one in objects):
-        heads, rows = EVENT_HEADS, [event_row(one) for one in objects if isinstance(one, Event)]
+    elif all(isinstance(item, Event) for item in objects):
+        heads, rows = EVENT_HEADS, [event_row(item) for item in objects if isinstance(item, Event)]
     else:
-        heads, rows = ("kind", "namespace", "name"), [(one.kind, one.namespace, one.name) for one in objects]
+        heads, rows = ("kind", "namespace", "name"), [(item.kind, item.namespace, item.name) for item in objects]
     shown = [tuple(cell or GAP for cell in row) for row in rows[:MAX_ROWS]]
     if len(rows) > MAX_ROWS:
         shown.append((f"… {len(rows) - MAX_ROWS} more", *("" for _ in heads[1:])))

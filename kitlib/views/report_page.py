@@ -40,7 +40,10 @@ def as_html(found: ClusterReport, hide: Hide = str) -> str:
             f"<p>{text(found.summary)} {html.escape(_when(found))}</p>",
             _findings(found, text),
             _bars(found.nodes, text),
-            *(_section(one.title, one.sentence, one.columns, one.rows, text) for one in found.sections),
+            *(
+                _section(section.title, section.sentence, section.columns, section.rows, text)
+                for section in found.sections
+            ),
             _gaps(found, text),
             "</main></body></html>\n",
         )
@@ -62,7 +65,8 @@ def as_markdown(found: ClusterReport, hide: Hide = str) -> str:
     if found.findings:
         lines += ["## Findings", ""]
         lines += [
-            f"* **{one.weight}**, {one.rule}: {text(one.text)}. Way out: {text(one.remedy)}." for one in found.findings
+            f"* **{finding.weight}**, {finding.rule}: {text(finding.text)}. Way out: {text(finding.remedy)}."
+            for finding in found.findings
         ]
         lines.append("")
     for section in found.sections:
@@ -86,14 +90,14 @@ def _findings(found: ClusterReport, text: Callable[[str], str]) -> str:
         return "<h2>Findings</h2><p>None.</p>"
     parts = ["<h2>Findings</h2>"]
     for weight in WEIGHTS:
-        own = [one for one in found.findings if one.weight == weight]
+        own = [finding for finding in found.findings if finding.weight == weight]
         if not own:
             continue
         parts.append(f'<h3 class="{weight}">{weight} ({len(own)})</h3><ul>')
-        for one in own[:ROW_LIMIT]:
+        for risk in own[:ROW_LIMIT]:
             parts.append(
-                f"<li><strong>{html.escape(one.rule)}</strong>: {text(one.text)}. "
-                f'<span class="way">Way out: {text(one.remedy)}.</span></li>'
+                f"<li><strong>{html.escape(risk.rule)}</strong>: {text(risk.text)}. "
+                f'<span class="way">Way out: {text(risk.remedy)}.</span></li>'
             )
         parts.append("</ul>" + "".join(f"<p>{line}</p>" for line in _left_out(len(own))))
     return "".join(parts)
@@ -109,16 +113,16 @@ def _bars(nodes: Sequence[NodeRoom], text: Callable[[str], str]) -> str:
     if not ranked:
         return ""
     rows = []
-    for one in ranked:
+    for node_room in ranked:
         cells = []
         for kind in ("cpu", "memory"):
-            share = part(one, kind)
+            share = part(node_room, kind)
             words = f"{share:.0%} of {kind} requested"
             bar = f'<span class="fill" style="width:{min(share, 1) * 100:.1f}%"></span>'
             cells.append(
                 f'<td class="share"><span class="bar" role="img" aria-label="{words}">{bar}</span> {share:.0%}</td>'
             )
-        rows.append(f'<tr><th scope="row">{text(one.name)}</th>{"".join(cells)}</tr>')
+        rows.append(f'<tr><th scope="row">{text(node_room.name)}</th>{"".join(cells)}</tr>')
     left = f"<p>The {len(ranked)} fullest of {len(nodes)} nodes.</p>" if len(nodes) > len(ranked) else ""
     head = '<tr><th scope="col">node</th><th scope="col">CPU</th><th scope="col">memory</th></tr>'
     return (

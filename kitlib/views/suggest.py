@@ -22,7 +22,7 @@ def quantity_suggestion(text: str) -> str:
     if found is None:
         return FORM
     number, unit = found[1].replace(",", "."), found[2].lower()
-    likely = tuple(one for one in _candidates(number, unit) if _is_quantity(one))
+    likely = tuple(candidate for candidate in _candidates(number, unit) if _is_quantity(candidate))
     return f"Did you mean {' or '.join(likely)}?" if likely else FORM
 
 

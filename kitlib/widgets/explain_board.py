@@ -107,8 +107,8 @@ class ExplainBoard(KitWidget):
         self._read_text()
 
     def _read_file(self, files: Any) -> None:
-        for one in files:
-            self._take(Dump.read(bytes(one["content"])))
+        for file in files:
+            self._take(Dump.read(bytes(file["content"])))
 
     def _ask(self) -> None:
         from kitlib.advisor.live_cluster import read_cluster
@@ -169,7 +169,7 @@ class ExplainBoard(KitWidget):
         if not found:
             self._tell("No change of up to three steps was found that lets it in.")
             return
-        items = "".join(f"<li>{html.escape(hide(str(one)))}</li>" for one in found)
+        items = "".join(f"<li>{html.escape(hide(str(remedy)))}</li>" for remedy in found)
         self._answer.value = f'<div role="status"><p>The smallest changes, each tried:</p><ul>{items}</ul></div>'
 
     def _count(self) -> None:
@@ -243,9 +243,9 @@ def _sentences(found: Explanation, decision: Decision) -> list[str]:
 def _table(found: Explanation, hide: Callable[[str], str]) -> str:
     """Return the stages between the pod and its start, with the blocking one in bold; "" = no stage has a result."""
     rows = []
-    for one in found.results:
-        cells = [one.stage, one.state, hide(str(one)), one.owner]
-        mark = "strong" if one is found.held else "span"
+    for stage in found.results:
+        cells = [stage.stage, stage.state, hide(str(stage)), stage.owner]
+        mark = "strong" if stage is found.held else "span"
         rows.append("<tr>" + "".join(f"<td><{mark}>{html.escape(cell)}</{mark}></td>" for cell in cells) + "</tr>")
     if not rows:
         return ""

@@ -211,7 +211,7 @@ class QueueTheatre(KitWidget):
             node_box(name, self._capacity.get(name, 0), by_priority(pods), lambda pod, size: _placed(pod, size))
             for name, pods in frame.placed.items()
         ]
-        steps = [_arrow(one) for one in moved[:MOVES]]
+        steps = [_arrow(move) for move in moved[:MOVES]]
         more = f"and {len(moved) - MOVES} more" if len(moved) > MOVES else "" if steps else "no pod"
         areas = [
             Area("queue", "Scheduling queue", lanes),
@@ -256,9 +256,9 @@ def moves(before: Frame, after: Frame) -> list[Move]:
     for pod in dict.fromkeys([*old, *new]):
         if (was := old.get(pod, "new")) == (now := new.get(pod, "gone")):
             continue
-        own = [one.reason for one in entries if one.pod.rpartition("/")[2] == pod]
+        own = [entry.reason for entry in entries if entry.pod.rpartition("/")[2] == pod]
         # An event of a node or of another pod moves pods that have no log entry of their own.
-        others = [one.reason for one in entries if one.kind == "Queue"]
+        others = [entry.reason for entry in entries if entry.kind == "Queue"]
         found.append(Move(pod, was, now, (own or others or [""])[-1]))
     return found
 

@@ -78,11 +78,11 @@ class WhatIfStage(KitWidget):
             raise KitError("the question was not answered: write for example drain NODE, and press Ask")
         effects = self.answer.effects
         columns: dict[str, Sequence[Any]] = {
-            "pod": [one.pod for one in effects],
-            "becomes": [one.kind for one in effects],
-            "from": [one.before for one in effects],
-            "to": [one.after for one in effects],
-            "why": [one.why for one in effects],
+            "pod": [effect.pod for effect in effects],
+            "becomes": [effect.kind for effect in effects],
+            "from": [effect.before for effect in effects],
+            "to": [effect.after for effect in effects],
+            "why": [effect.why for effect in effects],
         }
         answer = self.answer
         return Chart(
@@ -101,8 +101,8 @@ class WhatIfStage(KitWidget):
 def steps(found: WhatIf) -> list[Scene]:
     """Return the scene before the questions, and one after each effect."""
     nodes = found.nodes[:NODE_LIMIT]
-    where = {pod: one.name for one in nodes for pod in one.before}
-    size = {pod: asked["cpu"] for one in nodes for uses in (one.after, one.before) for pod, asked in uses.items()}
+    where = {pod: node.name for node in nodes for pod in node.before}
+    size = {pod: asked["cpu"] for node in nodes for uses in (node.after, node.before) for pod, asked in uses.items()}
     changed: dict[str, Effect] = {}
     scenes = [_scene(nodes, where, size, changed, "Before")]
     for effect in found.effects:

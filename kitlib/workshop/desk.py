@@ -164,14 +164,14 @@ class Desk:
     def questions(self) -> list[RoomQuestion]:
         """Return every prediction of the course."""
         found = [
-            RoomQuestion(name, one.key, one.text, tuple(one.choices), one.unit)
+            RoomQuestion(name, question.key, question.text, tuple(question.choices), question.unit)
             for name in sorted(submissions.course_notebooks())
-            for one in content(name).questions.values()
+            for question in content(name).questions.values()
         ]
         return found + [
-            RoomQuestion(name, one.key, one.question, tuple(one.choices or ()), one.unit)
+            RoomQuestion(name, prediction.key, prediction.question, tuple(prediction.choices or ()), prediction.unit)
             for name, definition in submissions.course_labs().items()
-            for one in definition.predictions
+            for prediction in definition.predictions
         ]
 
     def vote(self, step: str, place: str = "", key: str = "") -> None:

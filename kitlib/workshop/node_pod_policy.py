@@ -347,7 +347,7 @@ def _policy(
             "failurePolicy": "Fail",
             "matchConstraints": {"namespaceSelector": selector, "resourceRules": [rule]},
             **({"matchConditions": [{"name": "subresource", "expression": condition}]} if condition else {}),
-            "validations": [one.manifest() for one in validations],
+            "validations": [validation.manifest() for validation in validations],
         },
     }
     binding = {

@@ -92,8 +92,8 @@ class NodesNamespace:
             raise KitError(f"memory: must be more than 0 and at most 64Ti, got {shortened(self.memory, 80)}")
         if not self.subjects:
             raise KitError("subjects: at least one of user:NAME, group:NAME, serviceaccount:NAMESPACE:NAME is needed")
-        for one in self.subjects:
-            _subject(one)
+        for subject in self.subjects:
+            _subject(subject)
         check_namespace(self.namespaces()[-1][0])  # the longest
 
     def namespaces(self) -> list[tuple[str, str]]:

@@ -194,7 +194,7 @@ class _Questions(_OfPeople):
     def get(self) -> None:
         self.require_trainer()
         self.set_header("Content-Type", "application/json")
-        self.finish(json.dumps([[one.place, one.key, one.text] for one in self.desk.questions()]))
+        self.finish(json.dumps([[question.place, question.key, question.text] for question in self.desk.questions()]))
 
 
 class _Look(_OfPeople):

@@ -97,11 +97,11 @@ def lab_text(lab: LabFolder) -> str:
         f"{definition.minutes} minutes, difficulty {definition.difficulty} of 3, after notebook "
         f"{' and '.join(definition.teaches) or '-'}. Names and numbers: variant {lab.seed}.",
         f"{definition.story}\n\n{definition.brief.strip()}",
-        "\n".join(f"* {one}" for one in definition.commands()),
+        "\n".join(f"* {command}" for command in definition.commands()),
         "## Ask first",
         *[
-            f"{_prediction(one)}{_misconceptions('lab ' + lab.name.partition('-')[0], one.key)}"
-            for one in definition.predictions
+            f"{_prediction(prediction)}{_misconceptions('lab ' + lab.name.partition('-')[0], prediction.key)}"
+            for prediction in definition.predictions
         ],
         "## A worked solution",
         _steps(answers["reference"]),
@@ -140,9 +140,9 @@ def questions() -> str:
     parts = ["# Questions of the notebooks", "Ask the room before the cell with the answer is run."]
     for number in notebooks():
         parts.append(f"## Notebook {number}")
-        for key, one in content(number).questions.items():
-            answers = " / ".join(one.choices) or f"a number, {one.unit}"
-            parts.append(f"* **{key}**: {one.text} ({answers}){_misconceptions(number, key)}")
+        for key, question in content(number).questions.items():
+            answers = " / ".join(question.choices) or f"a number, {question.unit}"
+            parts.append(f"* **{key}**: {question.text} ({answers}){_misconceptions(number, key)}")
     return "\n\n".join(parts) + "\n"
 
 
@@ -230,9 +230,11 @@ def front(labs: Sequence[LabFolder]) -> dict[str, Any]:
                 "code", f"{number}-open", f"from kitlib.lab import Lab\n\nlab = Lab({lab.name!r}, seed={lab.seed})\nlab"
             )
         )
-        for one in lab.definition.predictions:
-            cells.append(_cell("markdown", f"{number}-{one.key}-ask", f"Ask the room: **{one.question}**"))
-            cells.append(_cell("code", f"{number}-{one.key}-guess", f"lab.predict({one.key!r})"))
+        for prediction in lab.definition.predictions:
+            cells.append(
+                _cell("markdown", f"{number}-{prediction.key}-ask", f"Ask the room: **{prediction.question}**")
+            )
+            cells.append(_cell("code", f"{number}-{prediction.key}-guess", f"lab.predict({prediction.key!r})"))
         cells.append(_cell("code", f"{number}-edit", "lab.edit()"))
         cells.append(_cell("code", f"{number}-check", "lab.check()"))
         cells += [
@@ -254,12 +256,12 @@ def sheets(people: Sequence[Person]) -> str:
     """Return a page to print with a card for each person: the account and the first steps."""
     blank = "_" * 24
     cards = "".join(
-        f"<section><h2>{html.escape(one.name)}</h2><p>Address: <b>{blank}</b></p>"
-        f"<p>Account: <b>{html.escape(one.account)}</b></p>"
+        f"<section><h2>{html.escape(person.name)}</h2><p>Address: <b>{blank}</b></p>"
+        f"<p>Account: <b>{html.escape(person.account)}</b></p>"
         "<p>Password: a word of your own, 7 characters or more. You choose it now; do not write it here.</p>"
         "<p>Word of the room: on the whiteboard.</p><p>Stuck? <b>I need help</b>, below the lab’s editor or at "
         "<b>/services/room/</b>. Votes: <b>/services/room/vote/</b></p></section>"
-        for one in (people or (Person(blank, blank),))
+        for person in (people or (Person(blank, blank),))
     )
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>Sheets</title><style>body{font:13pt system-ui;'

@@ -122,7 +122,7 @@ class Votes:
         """Discard the open question's votes without an account, and refuse them from now on."""
         self.by_account = True
         for votes in self._rounds:
-            for voter in [one for one in votes if not _has_account(one)]:
+            for voter in [vote for vote in votes if not _has_account(vote)]:
                 del votes[voter]
 
     def close(self) -> None:
@@ -199,7 +199,7 @@ class Votes:
         if not _has_account(voter):
             if self.by_account:
                 raise KitError("only learners who are logged in vote now: log in, then vote")
-            browsers = sum(not _has_account(one) for one in votes)
+            browsers = sum(not _has_account(vote) for vote in votes)
             if voter not in votes and browsers >= 2 * self.places:
                 raise KitError(f"{browsers} browsers have voted: the room has {self.places} places; log in to vote")
         votes[voter] = value

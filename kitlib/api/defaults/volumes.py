@@ -28,23 +28,23 @@ TOKEN_SECONDS = 3600
 _SOURCES = tuple(name for name in Volume.__struct_fields__ if name != "name")
 
 
-def volume(one: Volume) -> None:
+def volume(volume: Volume) -> None:
     """Make a volume without a source an emptyDir, and set the defaults of the source. Source: SetDefaults_Volume."""
-    if all(getattr(one, name) is None for name in _SOURCES) and not one.unknown_fields:
-        one.empty_dir = EmptyDirVolumeSource()
-    for source in (one.secret, one.config_map, one.downward_api, one.projected):
+    if all(getattr(volume, name) is None for name in _SOURCES) and not volume.unknown_fields:
+        volume.empty_dir = EmptyDirVolumeSource()
+    for source in (volume.secret, volume.config_map, volume.downward_api, volume.projected):
         if source is not None and source.default_mode is None:
             source.default_mode = MODE
-    if one.downward_api is not None:
-        _files(one.downward_api.items)
-    if one.projected is not None:
-        for projection in one.projected.sources:
+    if volume.downward_api is not None:
+        _files(volume.downward_api.items)
+    if volume.projected is not None:
+        for projection in volume.projected.sources:
             _projection(projection)
-    if one.ephemeral is not None and one.ephemeral.volume_claim_template is not None:
-        claim_spec(one.ephemeral.volume_claim_template.spec)
-    if one.image is not None and not one.image.pull_policy:
-        one.image.pull_policy = default_pull_policy(one.image.reference)
-    _shared(one)
+    if volume.ephemeral is not None and volume.ephemeral.volume_claim_template is not None:
+        claim_spec(volume.ephemeral.volume_claim_template.spec)
+    if volume.image is not None and not volume.image.pull_policy:
+        volume.image.pull_policy = default_pull_policy(volume.image.reference)
+    _shared(volume)
 
 
 def _files(files: list[DownwardAPIVolumeFile]) -> None:

@@ -344,9 +344,9 @@ class APIServer:
         else:
             meta = ObjectMeta(name=AUTHENTICATION, namespace=SYSTEM)
             self.store.create(ConfigMap(metadata=meta, data={CLIENT_CA: authority}))
-        for one in (*kubernetes_service(), *flow_control()):
-            if self.store.standing(one) is None:
-                self.create(one)
+        for item in (*kubernetes_service(), *flow_control()):
+            if self.store.standing(item) is None:
+                self.create(item)
 
     def remove_finalizer(self, obj: KubeObject, finalizer: str) -> None:
         """Remove a finalizer; an object that is being deleted is removed with its last finalizer."""
@@ -359,7 +359,9 @@ class APIServer:
     def finalize_namespace(self, namespace: Namespace) -> None:
         """Update the `finalize` subresource of a namespace, which removes it if it is being deleted and empty."""
         current: Namespace = self.store.get(Namespace, namespace.name)
-        current.spec.finalizers = [one for one in current.spec.finalizers if one != NAMESPACE_FINALIZER]
+        current.spec.finalizers = [
+            finalizer for finalizer in current.spec.finalizers if finalizer != NAMESPACE_FINALIZER
+        ]
         self._finish_deletion(self.store.update(current))
 
     def _as_asked(self, old: T, asked: KubeObject) -> T:

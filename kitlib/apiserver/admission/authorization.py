@@ -121,7 +121,7 @@ def rule_allows(rule: PolicyRule, about: Attributes) -> bool:
     if about.verb not in rule.verbs and "*" not in rule.verbs:
         return False
     if about.path:
-        return any(_url_matches(one, about.path) for one in rule.non_resource_urls)
+        return any(_url_matches(url, about.path) for url in rule.non_resource_urls)
     if about.group not in rule.api_groups and "*" not in rule.api_groups:
         return False
     wanted = f"{about.resource}/{about.subresource}" if about.subresource else about.resource

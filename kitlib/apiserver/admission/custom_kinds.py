@@ -56,7 +56,11 @@ def served_versions(store: Store, obj: KubeObject) -> list[str]:
     from kitlib.apiserver.admission.custom.conversion import definition_of_kind
 
     found = definition_of_kind(store, obj)
-    return [] if found is None else [f"{found.spec.group}/{one.name}" for one in found.spec.versions if one.served]
+    return (
+        []
+        if found is None
+        else [f"{found.spec.group}/{version.name}" for version in found.spec.versions if version.served]
+    )
 
 
 def unknown_fields(store: Store, obj: KubeObject) -> list[str]:

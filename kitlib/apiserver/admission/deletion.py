@@ -27,7 +27,7 @@ def with_propagation(meta: ObjectMeta, propagation: str) -> list[str]:
     Source: deletionFinalizersForGarbageCollection.
     """
     wanted = _BY_PROPAGATION.get(propagation)
-    kept = [one for one in meta.finalizers if one not in (FOREGROUND, ORPHAN)]
+    kept = [finalizer for finalizer in meta.finalizers if finalizer not in (FOREGROUND, ORPHAN)]
     if propagation == BACKGROUND and meta.deletion_timestamp is None:
         kept = list(meta.finalizers)  # an earlier request's policy is kept
     return [*kept, *([wanted] if wanted and wanted not in kept else [])]

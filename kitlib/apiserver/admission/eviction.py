@@ -94,7 +94,7 @@ def _check_and_decrement(api: APIServer, name: str, budget: PodDisruptionBudget)
         why = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
         raise Forbidden("poddisruptionbudgets.policy", budget.name, why)
     if status.disruptions_allowed == 0:
-        failed = next((one for one in status.conditions if one.reason == "SyncFailed"), None)
+        failed = next((condition for condition in status.conditions if condition.reason == "SyncFailed"), None)
         if failed is not None:
             text = "does not allow evicting pods currently because it failed sync: "
             raise _too_many(f"The disruption budget {budget.name} {text}{failed.message}")
@@ -116,7 +116,7 @@ def _too_many(cause: str) -> TooManyRequests:
 
 def _mark(api: APIServer, pod: Pod) -> None:
     """Set the pod's DisruptionTarget condition. Source: addConditionAndDeletePod."""
-    kept = [one for one in pod.status.conditions if one.type != "DisruptionTarget"]
+    kept = [condition for condition in pod.status.conditions if condition.type != "DisruptionTarget"]
     target = Condition(
         type="DisruptionTarget",
         status="True",

@@ -138,7 +138,7 @@ def _spec(schema: _Schema) -> FlowSchemaSpec:
     everything = not schema.rules and not schema.urls
     urls = [NonResourcePolicyRule(verbs=["get"], non_resource_urls=list(schema.urls))] if schema.urls else []
     rules = PolicyRulesWithSubjects(
-        subjects=[_subject(one) for one in schema.subjects],
+        subjects=[_subject(subject) for subject in schema.subjects],
         resource_rules=list(_ALL if everything else schema.rules),
         non_resource_rules=[NonResourcePolicyRule(verbs=["*"], non_resource_urls=["*"])] if everything else urls,
     )

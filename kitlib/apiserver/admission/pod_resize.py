@@ -43,9 +43,9 @@ def drop_non_resize_updates(new: Pod, old: Pod) -> Pod:
 def _merged(new: Sequence[Container], old: Sequence[Container]) -> list[Container]:
     standing = {one.name: one for one in old}
     made = []
-    for one in new:
-        kept = standing.get(one.name, one)
-        kept.resources, kept.resize_policy = one.resources, one.resize_policy
+    for container in new:
+        kept = standing.get(container.name, container)
+        kept.resources, kept.resize_policy = container.resources, container.resize_policy
         made.append(kept)
     return made
 
@@ -87,7 +87,7 @@ def validate_pod_resize(new: Pod, old: Pod, release: Release) -> Errors:
 
 def _supported(pod: Pod) -> bool:
     """Return whether the kubelet reports the resources of running containers. Source: isPodResizeRequestSupported."""
-    return all(one.resources is not None for one in pod.status.container_statuses if "running" in one.state)
+    return all(status.resources is not None for status in pod.status.container_statuses if "running" in status.state)
 
 
 def _pod_level(alike: Pod, old: Pod) -> Errors:
@@ -149,7 +149,11 @@ def _others(alike: Pod, old: Pod, release: Release) -> Errors:
         if mine != theirs:
             detail = "only cpu and memory resources for init or sidecar containers are mutable"
             errors.append(forbidden(place, detail))
-        if changed and not sidecar and any(one.restart_policy == "RestartContainer" for one in mine.resize_policy):
+        if (
+            changed
+            and not sidecar
+            and any(policy.restart_policy == "RestartContainer" for policy in mine.resize_policy)
+        ):
             detail = "non-sidecar init containers with a resize policy of RestartContainer cannot be resized"
             errors.append(forbidden(place, detail))
     return errors

@@ -33,7 +33,11 @@ def admit_runtime_class(pod: Pod, classes: Iterable[RuntimeClass]) -> Pod:
         Forbidden: the class does not exist, or the pod's overhead or node selector contradicts it.
     """
     spec, name = pod.spec, pod.spec.runtime_class_name
-    found = next((one for one in classes if one.metadata.name == name), None) if name is not None else None
+    found = (
+        next((runtime_class for runtime_class in classes if runtime_class.metadata.name == name), None)
+        if name is not None
+        else None
+    )
     if name is not None and found is None:
         raise Forbidden("pods", pod.name, f"pod rejected: RuntimeClass {shown(name)} not found")
     fixed = found.overhead.pod_fixed if found is not None and found.overhead is not None else None
@@ -69,12 +73,12 @@ def merge_tolerations(first: Sequence[Toleration], second: Sequence[Toleration])
     """
     everything = [*first, *deepcopy(list(second))]
     merged: list[Toleration] = []
-    for i, one in enumerate(everything):
-        if any(_covers(other, one) for other in merged):
+    for i, toleration in enumerate(everything):
+        if any(_covers(other, toleration) for other in merged):
             continue
         later = everything[i + 1 :]
-        if not any(one != other and _covers(other, one) for other in later):
-            merged.append(one)
+        if not any(toleration != other and _covers(other, toleration) for other in later):
+            merged.append(toleration)
     return merged
 
 

@@ -63,7 +63,7 @@ def _mounts(pod: Pod, account: ServiceAccount | None) -> bool:
 
 
 def _mount(pod: Pod, suffix: Callable[[], str]) -> None:
-    there = next((one.name for one in pod.spec.volumes if one.name.startswith(VOLUME)), "")
+    there = next((volume.name for volume in pod.spec.volumes if volume.name.startswith(VOLUME)), "")
     name = there or VOLUME + suffix()
     containers = [*pod.spec.init_containers, *pod.spec.containers]
     without = [one for one in containers if all(mount.mount_path != MOUNT_PATH for mount in one.volume_mounts)]

@@ -60,7 +60,7 @@ def init_ip_family_fields(made: Service) -> None:
 
 def allocate(made: Service, others: Iterable[Service]) -> Errors:
     """Allocate a Service's addresses and node ports, in place, and return the errors of the requested ones."""
-    standing = [one for one in others if one.key != made.key]
+    standing = [service for service in others if service.key != made.key]
     return _cluster_ip(made, standing) or _node_ports(made, standing)
 
 
@@ -68,7 +68,7 @@ def _cluster_ip(made: Service, others: Iterable[Service]) -> Errors:
     spec = made.spec
     if spec.type == "ExternalName" or cluster_ips(made) == [NONE]:
         return []
-    taken = {address for one in others for address in cluster_ips(one)}
+    taken = {address for service in others for address in cluster_ips(service)}
     if spec.cluster_ips:
         for address in spec.cluster_ips:
             if address in taken:
@@ -79,7 +79,7 @@ def _cluster_ip(made: Service, others: Iterable[Service]) -> Errors:
         start = crc32(made.key.encode())
         first = int(SERVICE_CIDR.network_address) + STATIC_ADDRESSES
         candidates = (str(ipaddress.ip_address(first + (start + i) % size)) for i in range(size))
-        spec.cluster_ips = [next(one for one in candidates if one not in taken)]
+        spec.cluster_ips = [next(candidate for candidate in candidates if candidate not in taken)]
     spec.cluster_ip = spec.cluster_ips[0]
     return []
 
@@ -94,8 +94,8 @@ def _node_ports(made: Service, others: Iterable[Service]) -> Errors:
     spec = made.spec
     if spec.type not in _NODE_PORT_TYPES:
         return []
-    taken = {port.node_port for one in others for port in one.spec.ports} | {
-        one.spec.health_check_node_port for one in others
+    taken = {port.node_port for service in others for port in service.spec.ports} | {
+        service.spec.health_check_node_port for service in others
     }
     given: dict[int, int] = {}
     for i, port in enumerate(spec.ports):

@@ -129,7 +129,7 @@ def remove_dead_context(path: Path, name: str) -> bool:
         return False
     named = [one for one in _read(path).get("clusters") or [] if isinstance(one, dict) and one.get("name") == name]
     servers = [urlsplit(str((one.get("cluster") or {}).get("server", ""))) for one in named]
-    if not servers or any(_answers(one.hostname, one.port) for one in servers):
+    if not servers or any(_answers(server.hostname, server.port) for server in servers):
         return False
     remove_from_kubeconfig(path, name)
     return True

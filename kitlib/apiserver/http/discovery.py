@@ -69,10 +69,10 @@ def resource_list(table: ResourceTable, group: str, version: str) -> dict[str, A
     if (group, version) not in table.group_versions():
         return None
     rows: list[dict[str, Any]] = []
-    for one in table.resources:
-        if (one.group, one.version) == (group, version):
-            rows.append(_row(one))
-            rows += [_subrow(one, below) for below in one.subresources]
+    for resource in table.resources:
+        if (resource.group, resource.version) == (group, version):
+            rows.append(_row(resource))
+            rows += [_subrow(resource, below) for below in resource.subresources]
     for plural, kind, namespaced in reviews(group):
         row = {"name": plural, "singularName": kind.lower(), "namespaced": namespaced, "kind": kind}
         rows.append({**row, "verbs": ["create"]})
@@ -119,28 +119,28 @@ def _subrow(one: APIResource, below: Subresource) -> dict[str, Any]:
 
 def _aggregated_rows(table: ResourceTable, group: str, version: str) -> list[dict[str, Any]]:
     rows = []
-    for one in table.resources:
-        if (one.group, one.version) != (group, version):
+    for resource in table.resources:
+        if (resource.group, resource.version) != (group, version):
             continue
         row: dict[str, Any] = {
-            "resource": one.plural,
-            "responseKind": {"group": group, "version": version, "kind": one.kind},
-            "scope": "Namespaced" if one.namespaced else "Cluster",
-            "singularResource": one.singular,
-            "verbs": list(one.verbs),
+            "resource": resource.plural,
+            "responseKind": {"group": group, "version": version, "kind": resource.kind},
+            "scope": "Namespaced" if resource.namespaced else "Cluster",
+            "singularResource": resource.singular,
+            "verbs": list(resource.verbs),
         }
-        if one.short_names:
-            row["shortNames"] = list(one.short_names)
-        if one.categories:
-            row["categories"] = list(one.categories)
-        if one.subresources:
+        if resource.short_names:
+            row["shortNames"] = list(resource.short_names)
+        if resource.categories:
+            row["categories"] = list(resource.categories)
+        if resource.subresources:
             row["subresources"] = [
                 {
                     "subresource": s.name,
                     "responseKind": {"group": s.group or group, "version": s.version or version, "kind": s.kind},
                     "verbs": list(s.verbs),
                 }
-                for s in one.subresources
+                for s in resource.subresources
             ]
         rows.append(row)
     for plural, kind, namespaced in reviews(group):

@@ -101,7 +101,7 @@ def check_repeated(served: APIResource, body: Body, request: Request, warnings: 
     if served.schema is None:
         decode(served, data, request._replace(query={**request.query, "fieldValidation": ["Ignore"]}), [])
     known = set(found)
-    found += [one for one in _unknown_words(served, data) if one not in known]
+    found += [word for word in _unknown_words(served, data) if word not in known]
     raise refused(served, found)
 
 
@@ -119,7 +119,7 @@ def patch_errors(served: APIResource, changed: dict[str, Any], request: Request,
         return []
     if "json-patch" in request.content_type:
         data = with_repeated_members(request.body) or patch_document(request)
-        found = [f"json patch {one}" for one in strict_errors(data, list[_Operation])]
+        found = [f"json patch {error}" for error in strict_errors(data, list[_Operation])]
     else:
         found = strict_errors(with_repeated_members(request.body), Any)
     if mode == "Warn":

@@ -51,11 +51,11 @@ def document(table: ResourceTable, group: str, version: str) -> dict[str, Any]:
 def _document(table: ResourceTable, group: str, version: str) -> dict[str, Any]:
     schemas: dict[str, Any] = {}
     paths: dict[str, Any] = {}
-    for one in table.resources:
-        if (one.group, one.version) != (group, version):
+    for resource in table.resources:
+        if (resource.group, resource.version) != (group, version):
             continue
-        name = _schema_of(one, schemas)
-        paths |= _paths(one, name)
+        name = _schema_of(resource, schemas)
+        paths |= _paths(resource, name)
     return {
         "openapi": "3.0.0",
         "info": {"title": "Kubernetes", "version": "kitlib"},

@@ -29,7 +29,11 @@ def _document(table: ResourceTable) -> dict[str, Any]:
     definitions: dict[str, Any] = {}
     for group, version in table.group_versions():
         schemas = openapi.document(table, group, version)["components"]["schemas"]
-        custom = {(one.kind, one.version) for one in table.resources if one.schema is not None and one.group == group}
+        custom = {
+            (resource.kind, resource.version)
+            for resource in table.resources
+            if resource.schema is not None and resource.group == group
+        }
         for name, schema in schemas.items():
             kinds = [(one["kind"], one["version"]) for one in schema.get(_KIND, ())]
             definitions.setdefault(name, _custom(schema) if custom.intersection(kinds) else _plain(schema))

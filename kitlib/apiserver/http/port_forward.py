@@ -99,117 +99,117 @@ class PortForwardHandler(PodStream):
             elif frame.kind == spdy.PING:
                 await self.sent(self._framer.pong(frame.stream))
             elif frame.kind == spdy.RST_STREAM:
-                one = self._of_stream.get(frame.stream)
-                if one is not None and frame.stream == one.data:
-                    await self._forget(one)
+                connection = self._of_stream.get(frame.stream)
+                if connection is not None and frame.stream == connection.data:
+                    await self._forget(connection)
             elif frame.kind == spdy.GOAWAY:
                 self.close(1000)
 
     async def _open_stream(self, frame: spdy.SPDYFrame) -> None:
         port, kind = spdy.port_of(frame.headers.get("port", "")), frame.headers.get("streamtype", "")
         request = frame.headers.get("requestid", "")
-        one = self._connections.get(request) or _Connection(request, port)
-        twice = one.errors if kind == "error" else one.data
+        connection = self._connections.get(request) or _Connection(request, port)
+        twice = connection.errors if kind == "error" else connection.data
         new = request not in self._connections
         full = new and (len(self._connections) >= MAX_CONNECTIONS or self._service.forwarded >= MAX_FORWARDED)
         if kind not in ("error", "data") or not port or full or twice or frame.stream in self._of_stream:
             await self.sent(self._framer.reset(frame.stream, 3))
             return
         if new:
-            self._connections[request] = one
+            self._connections[request] = connection
             self._service.forwarded += 1
-            self._loop.call_later(PAIR, self._expect_pair, one)
-        self._of_stream[frame.stream] = one
+            self._loop.call_later(PAIR, self._expect_pair, connection)
+        self._of_stream[frame.stream] = connection
         await self.sent(self._framer.reply(frame.stream))
         if kind == "error":
-            one.errors = frame.stream
+            connection.errors = frame.stream
         else:
-            one.data = frame.stream
-            self.later(self._connect(one))
+            connection.data = frame.stream
+            self.later(self._connect(connection))
 
-    def _expect_pair(self, one: _Connection) -> None:
+    def _expect_pair(self, connection: _Connection) -> None:
         """Reset a connection if only one of its streams has been opened in time."""
-        if self._connections.get(one.request) is one and not (one.errors and one.data):
-            self.send(self._framer.reset(one.errors or one.data, 3))
-            self.later(self._forget(one))
+        if self._connections.get(connection.request) is connection and not (connection.errors and connection.data):
+            self.send(self._framer.reset(connection.errors or connection.data, 3))
+            self.later(self._forget(connection))
 
-    async def _connect(self, one: _Connection) -> None:
+    async def _connect(self, connection: _Connection) -> None:
         def heard(event: StreamEvent) -> None:
             with suppress(RuntimeError):  # the server ends
-                self._loop.call_soon_threadsafe(self._take, one, event)
+                self._loop.call_soon_threadsafe(self._take, connection, event)
 
-        where = self._target.namespace, self._target.name, one.port
+        where = self._target.namespace, self._target.name, connection.port
         try:
             stream: Stream = await self.elsewhere(self._node.connect, *where, heard)
-            if self._connections.get(one.request) is not one:  # the client has gone meanwhile
+            if self._connections.get(connection.request) is not connection:  # the client has gone meanwhile
                 await self.elsewhere(stream.close)
                 return
-            one.stream = stream
-            one.room.set()
+            connection.stream = stream
+            connection.room.set()
         except KitError as error:
-            text = f"error forwarding port {one.port} to pod {self._target.name}: {error}"
-            if one.errors:
-                self.send(self._framer.data(one.errors, text.encode(), last=True))
-            self.send(self._framer.data(one.data, b"", last=True))
-            await self._forget(one)
+            text = f"error forwarding port {connection.port} to pod {self._target.name}: {error}"
+            if connection.errors:
+                self.send(self._framer.data(connection.errors, text.encode(), last=True))
+            self.send(self._framer.data(connection.data, b"", last=True))
+            await self._forget(connection)
 
     async def _data(self, frame: spdy.SPDYFrame) -> None:
-        one = self._of_stream.get(frame.stream)
-        if one is None or frame.stream != one.data:
+        connection = self._of_stream.get(frame.stream)
+        if connection is None or frame.stream != connection.data:
             return
         # Waiting here also delays the client's next messages: the back-pressure of a pod that does not read.
-        if not await self._has_room(one):
-            self.send(self._framer.reset(one.data, 5))
-            await self._forget(one)
+        if not await self._has_room(connection):
+            self.send(self._framer.reset(connection.data, 5))
+            await self._forget(connection)
             return
-        if frame.data and one.stream is not None:
-            one.sent += len(frame.data)
-            await self.elsewhere(one.stream.write, frame.data)
-        if frame.last and one.stream is not None:
-            await self.elsewhere(one.stream.end_input)
+        if frame.data and connection.stream is not None:
+            connection.sent += len(frame.data)
+            await self.elsewhere(connection.stream.write, frame.data)
+        if frame.last and connection.stream is not None:
+            await self.elsewhere(connection.stream.end_input)
 
-    async def _has_room(self, one: _Connection) -> bool:
+    async def _has_room(self, connection: _Connection) -> bool:
         """Wait until the pod is connected and its buffer has room; return False after the timeout or at the end."""
         with suppress(TimeoutError):
-            while self._connections.get(one.request) is one:
-                if one.stream is not None and one.sent < WINDOW:
+            while self._connections.get(connection.request) is connection:
+                if connection.stream is not None and connection.sent < WINDOW:
                     return True
                 # No await separates the check from clear(), and `_take` runs on this loop: no set() is lost.
-                one.room.clear()
-                await asyncio.wait_for(one.room.wait(), STALLED)
+                connection.room.clear()
+                await asyncio.wait_for(connection.room.wait(), STALLED)
         return False
 
-    def _take(self, one: _Connection, event: StreamEvent) -> None:
-        if self._connections.get(one.request) is not one:
+    def _take(self, connection: _Connection, event: StreamEvent) -> None:
+        if self._connections.get(connection.request) is not connection:
             return
         if event.taken:
-            one.sent -= event.taken
-            one.room.set()
+            connection.sent -= event.taken
+            connection.room.set()
         if event.data:
-            gone = self.send(self._framer.data(one.data, event.data))
-            self.later(self._grant(one, gone, len(event.data)))
+            gone = self.send(self._framer.data(connection.data, event.data))
+            self.later(self._grant(connection, gone, len(event.data)))
         if event.ended:
-            self.send(self._framer.data(one.data, b"", last=True))
-            if one.errors:
-                self.send(self._framer.data(one.errors, b"", last=True))
-            self.later(self._forget(one))
+            self.send(self._framer.data(connection.data, b"", last=True))
+            if connection.errors:
+                self.send(self._framer.data(connection.errors, b"", last=True))
+            self.later(self._forget(connection))
 
-    async def _grant(self, one: _Connection, gone: object, size: int) -> None:
+    async def _grant(self, connection: _Connection, gone: object, size: int) -> None:
         with suppress(Exception):  # the client has gone
             await gone  # type: ignore[misc]
-        if one.stream is not None:
-            await self.elsewhere(one.stream.more, size)
+        if connection.stream is not None:
+            await self.elsewhere(connection.stream.more, size)
 
-    async def _forget(self, one: _Connection) -> None:
-        if self._connections.get(one.request) is one:
-            del self._connections[one.request]
+    async def _forget(self, connection: _Connection) -> None:
+        if self._connections.get(connection.request) is connection:
+            del self._connections[connection.request]
             self._service.forwarded -= 1
-        one.sent = 0
-        one.room.set()
-        for number in (one.errors, one.data):
+        connection.sent = 0
+        connection.room.set()
+        for number in (connection.errors, connection.data):
             self._of_stream.pop(number, None)
-        if one.stream is not None:
-            stream, one.stream = one.stream, None
+        if connection.stream is not None:
+            stream, connection.stream = connection.stream, None
             await self.elsewhere(stream.close)
 
     def on_close(self) -> None:

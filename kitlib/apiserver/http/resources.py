@@ -282,7 +282,10 @@ class ResourceTable:
         return self._documents[key]
 
     def of_kind(self, api_version: str, kind: str) -> APIResource | None:
-        return next((one for one in self.resources if (one.group_version, one.kind) == (api_version, kind)), None)
+        return next(
+            (resource for resource in self.resources if (resource.group_version, resource.kind) == (api_version, kind)),
+            None,
+        )
 
     def group_versions(self) -> list[tuple[str, str]]:
         """Return the served groups and versions: groups in order of appearance, the core group first; versions by rank.

@@ -177,7 +177,7 @@ class Channels:
 
     def end(self, channels: Collection[int]) -> None:
         """Close these channels and reject new streams."""
-        for number in [self._numbers[one] for one in channels if one in self._numbers]:
+        for number in [self._numbers[channel] for channel in channels if channel in self._numbers]:
             if number not in self._ended:
                 self._ended.add(number)
                 self._connection.send(self._framer.data(number, b"", last=True))

@@ -144,7 +144,7 @@ class Users:
         made = Authenticated(found, AUDIENCES) if found is not None else self._of_signature(token)
         if made is None:
             return None
-        shared = tuple(one for one in audiences or AUDIENCES if one in made.audiences)
+        shared = tuple(audience for audience in audiences or AUDIENCES if audience in made.audiences)
         return made._replace(audiences=shared) if shared else None
 
     def _of_signature(self, token: str) -> Authenticated | None:

@@ -94,7 +94,7 @@ class Wires:
 
     def _converted(self, served: APIResource, objects: Sequence[Any]) -> Sequence[Any]:
         """Return custom objects in the served version; others are unchanged."""
-        if served.schema is None or all(one.api_version == served.group_version for one in objects):
+        if served.schema is None or all(item.api_version == served.group_version for item in objects):
             return objects
         from kitlib.apiserver.admission.custom.conversion import converted
 

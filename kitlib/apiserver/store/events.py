@@ -119,7 +119,7 @@ class EventCorrelator:
         # The caches are in the order of their last use, so that the first recent entry ends the search.
         for group in list(takewhile(lambda group: _outdated(self._similar[group].last, now), self._similar)):
             del self._similar[group]
-        for source in [source for source, one in self._buckets.items() if _refilled(one, now) >= SPAM_BURST]:
+        for source in [source for source, bucket in self._buckets.items() if _refilled(bucket, now) >= SPAM_BURST]:
             del self._buckets[source]
         for key in list(takewhile(lambda key: _ended(self._written[key].last, now), self._written)):
             if not exists(key[1]):

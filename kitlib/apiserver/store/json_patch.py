@@ -40,11 +40,11 @@ def apply_json_patch(document: Any, operations: Sequence[Mapping[str, Any]]) -> 
         PatchError: with the library's message.
     """
     patch = _Patch(deepcopy(document))
-    for one in operations:
-        work = _WORK.get(str(one.get("op")))
+    for operation in operations:
+        work = _WORK.get(str(operation.get("op")))
         if work is None:
-            raise PatchError(f"Unexpected kind: {one.get('op', 'unknown')}")
-        work(patch, one)
+            raise PatchError(f"Unexpected kind: {operation.get('op', 'unknown')}")
+        work(patch, operation)
     return patch.document
 
 

@@ -242,10 +242,10 @@ class Kinds:
             return self._by_kind
         kinds: dict[tuple[str, str], Resource] = {}
         by_name: dict[str, Resource] = {}
-        for one in self._definitions():
-            names, group = one.spec.names, one.spec.group
+        for definition in self._definitions():
+            names, group = definition.spec.names, definition.spec.group
             short = names.short_names[0] if names.short_names else ""
-            made = Resource(names.kind, group, names.plural, one.spec.scope == "Namespaced", short)
+            made = Resource(names.kind, group, names.plural, definition.spec.scope == "Namespaced", short)
             if kinds.setdefault((group, names.kind), made) is made:
                 for name in (made.qualified, names.plural, names.singular, names.kind.lower(), *names.short_names):
                     by_name.setdefault(name, made)

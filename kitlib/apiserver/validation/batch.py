@@ -163,7 +163,7 @@ def _pod_failure_policy(spec: JobSpec, field: str) -> Errors:
 
 def _quoted(values: Sequence[str]) -> str:
     """Return a list in the format of Go's `%q`."""
-    return f"[{' '.join(json.dumps(one) for one in values)}]"
+    return f"[{' '.join(json.dumps(value) for value in values)}]"
 
 
 def _failure_rule(rule: PodFailurePolicyRule, spec: JobSpec, names: set[str], field: str) -> Errors:

@@ -257,9 +257,9 @@ def _once(problem: str) -> str:
 def _nodes(tree: ExpressionNode) -> Iterator[ExpressionNode]:
     waiting = [tree]
     while waiting:
-        one = waiting.pop()
-        yield one
-        waiting += one.parts
+        expression_node = waiting.pop()
+        yield expression_node
+        waiting += expression_node.parts
 
 
 def _shown(rule: Schema) -> GoStruct:

@@ -47,8 +47,8 @@ def _values(policy: CapacityRequestPolicy, most: Quantity, path: str) -> Errors:
     """Source: validateRequestPolicyValidValues."""
     values, default = policy.valid_values, policy.default
     found: Errors = []
-    for i, (one, following) in enumerate(pairwise(values), 1):
-        if one > following:
+    for i, (quantity, following) in enumerate(pairwise(values), 1):
+        if quantity > following:
             found.append(invalid(f"{path}[{i}]", str(following), "values must be sorted in ascending order"))
 
     def option(value: Quantity, place: str) -> Errors:

@@ -33,20 +33,20 @@ def validate_device_taint(taint: DeviceTaint, old: DeviceTaint | None, path: str
     return found
 
 
-def validate_device_toleration(one: DeviceToleration, path: str) -> Errors:
+def validate_device_toleration(device_toleration: DeviceToleration, path: str) -> Errors:
     """Source: validateDeviceToleration."""
-    found = validate_label_name(one.key, f"{path}.key") if one.key else []
-    if one.operator == "Exists":
-        if one.value:
-            found.append(invalid(f"{path}.value", one.value, "must be empty for operator `Exists`"))
-    elif one.operator == "Equal":
-        found += each(f"{path}.value", one.value, is_valid_label_value(one.value))
-    elif not one.operator:
+    found = validate_label_name(device_toleration.key, f"{path}.key") if device_toleration.key else []
+    if device_toleration.operator == "Exists":
+        if device_toleration.value:
+            found.append(invalid(f"{path}.value", device_toleration.value, "must be empty for operator `Exists`"))
+    elif device_toleration.operator == "Equal":
+        found += each(f"{path}.value", device_toleration.value, is_valid_label_value(device_toleration.value))
+    elif not device_toleration.operator:
         found.append(required(f"{path}.operator"))
     else:
-        found.append(not_supported(f"{path}.operator", one.operator, OPERATORS))
-    if one.effect and one.effect not in EFFECTS:
-        found.append(not_supported(f"{path}.effect", one.effect, EFFECTS))
+        found.append(not_supported(f"{path}.operator", device_toleration.operator, OPERATORS))
+    if device_toleration.effect and device_toleration.effect not in EFFECTS:
+        found.append(not_supported(f"{path}.effect", device_toleration.effect, EFFECTS))
     return found
 
 

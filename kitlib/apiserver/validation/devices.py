@@ -98,14 +98,21 @@ def claim_spec(spec: ResourceClaimSpec, path: str) -> Errors:
     devices, path = spec.devices, f"{path}.devices"
     names = {request.name for request in devices.requests}
     names |= {f"{request.name}/{one.name}" for request in devices.requests for one in request.first_available}
-    found = validate_set(devices.requests, MAX_REQUESTS, _request, lambda one: one.name, f"{path}.requests")
+    found = validate_set(
+        devices.requests, MAX_REQUESTS, _request, lambda device_request: device_request.name, f"{path}.requests"
+    )
     found += validate_slice(
-        devices.constraints, MAX_CONSTRAINTS, lambda one, at: _constraint(one, names, at), f"{path}.constraints"
+        devices.constraints,
+        MAX_CONSTRAINTS,
+        lambda device_constraint, at: _constraint(device_constraint, names, at),
+        f"{path}.constraints",
     )
     return found + validate_slice(
         devices.config,
         MAX_CONFIG,
-        lambda one, at: _references(one.requests, names, f"{at}.requests") + _config(one.opaque, at),
+        lambda configuration, at: (
+            _references(configuration.requests, names, f"{at}.requests") + _config(configuration.opaque, at)
+        ),
         f"{path}.config",
     )
 
@@ -152,16 +159,16 @@ def selectors(values: Sequence[DeviceSelector], path: str) -> Errors:
     return validate_slice(values, MAX_SELECTORS, _selector, path)
 
 
-def _selector(one: DeviceSelector, path: str) -> Errors:
+def _selector(device_selector: DeviceSelector, path: str) -> Errors:
     """Source: validateSelector, validateCELExpression."""
-    if one.cel is None:
+    if device_selector.cel is None:
         return [required(f"{path}.cel")]
     from kitlib.cel.device_selectors import (  # load CEL only if a selector is used
         CompileError,
         compile_selector,
     )
 
-    place, text = f"{path}.cel.expression", one.cel.expression
+    place, text = f"{path}.cel.expression", device_selector.cel.expression
     if len(text.encode()) > MAX_EXPRESSION:
         return [too_long_value(place, MAX_EXPRESSION)]
     try:
@@ -171,13 +178,13 @@ def _selector(one: DeviceSelector, path: str) -> Errors:
     return []
 
 
-def _constraint(one: DeviceConstraint, names: Collection[str], path: str) -> Errors:
+def _constraint(device_constraint: DeviceConstraint, names: Collection[str], path: str) -> Errors:
     """Source: validateDeviceConstraint."""
-    found = _references(one.requests, names, f"{path}.requests")
-    if one.match_attribute is not None:
-        return found + validate_fully_qualified_name(one.match_attribute, f"{path}.matchAttribute")
-    if one.distinct_attribute is not None:
-        return found + validate_fully_qualified_name(one.distinct_attribute, f"{path}.distinctAttribute")
+    found = _references(device_constraint.requests, names, f"{path}.requests")
+    if device_constraint.match_attribute is not None:
+        return found + validate_fully_qualified_name(device_constraint.match_attribute, f"{path}.matchAttribute")
+    if device_constraint.distinct_attribute is not None:
+        return found + validate_fully_qualified_name(device_constraint.distinct_attribute, f"{path}.distinctAttribute")
     return [*found, required(path, _ONE_ATTRIBUTE)]
 
 
@@ -211,7 +218,9 @@ def _config(opaque: OpaqueDeviceConfiguration | None, path: str) -> Errors:
 def device_class(obj: DeviceClass) -> Errors:
     """Source: validateDeviceClassSpec."""
     found = selectors(obj.spec.selectors, "spec.selectors")
-    found += validate_slice(obj.spec.config, MAX_CONFIG, lambda one, at: _config(one.opaque, at), "spec.config")
+    found += validate_slice(
+        obj.spec.config, MAX_CONFIG, lambda configuration, at: _config(configuration.opaque, at), "spec.config"
+    )
     resource = obj.spec.extended_resource_name
     if resource is not None and not is_extended(resource):
         found.append(invalid("spec.extendedResourceName", resource, "must be a valid extended resource name"))

@@ -65,7 +65,7 @@ def _allowed_template(new: Job, old: Job) -> PodTemplateSpec:
 
 def _is_stopped(job: Job) -> bool:
     """Return whether the Job has never run or is suspended."""
-    suspended = any(one.type == "Suspended" and one.status == "True" for one in job.status.conditions)
+    suspended = any(condition.type == "Suspended" and condition.status == "True" for condition in job.status.conditions)
     return job.status.start_time is None or suspended
 
 

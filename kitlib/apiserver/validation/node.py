@@ -217,10 +217,10 @@ def validate_runtime_class(obj: RuntimeClass) -> Errors:
         found += validate_labels(obj.scheduling.node_selector, "scheduling.nodeSelector")
         found += validate_tolerations(obj.scheduling.tolerations, "scheduling.tolerations")
         seen: set[tuple[str, str, str, str]] = set()
-        for i, one in enumerate(obj.scheduling.tolerations):
-            key = (one.key, one.operator, one.value, one.effect)
+        for i, toleration in enumerate(obj.scheduling.tolerations):
+            key = (toleration.key, toleration.operator, toleration.value, toleration.effect)
             if key in seen:
-                found.append(duplicate(f"scheduling.tolerations[{i}]", one))
+                found.append(duplicate(f"scheduling.tolerations[{i}]", toleration))
             seen.add(key)
     return found
 

@@ -103,8 +103,8 @@ def _tolerations(new: Pod, old: Pod) -> Errors:
     def key(one: Any) -> tuple[str, ...]:
         return one.key, one.operator, one.value, one.effect
 
-    there = {key(one) for one in new.spec.tolerations}
-    if all(key(one) in there for one in old.spec.tolerations):
+    there = {key(toleration) for toleration in new.spec.tolerations}
+    if all(key(toleration) in there for toleration in old.spec.tolerations):
         return validate_tolerations(new.spec.tolerations, "spec.tolerations")
     return [forbidden("spec.tolerations", "existing toleration can not be modified except its tolerationSeconds")]
 

@@ -98,7 +98,11 @@ def slice_spec(spec: ResourceSliceSpec, old: ResourceSliceSpec | None, path: str
         f"{path}.devices",
     )
     return found + validate_set(
-        spec.shared_counters, MAX_COUNTER_SETS, _counter_set, lambda one: one.name, f"{path}.sharedCounters"
+        spec.shared_counters,
+        MAX_COUNTER_SETS,
+        _counter_set,
+        lambda counter_set: counter_set.name,
+        f"{path}.sharedCounters",
     )
 
 
@@ -148,14 +152,14 @@ def _ways(
     return ways, found
 
 
-def _counter_set(one: CounterSet, path: str) -> Errors:
+def _counter_set(counter_set: CounterSet, path: str) -> Errors:
     """Source: validateCounterSet."""
-    return _counters(one.name, one.counters, "name", path)
+    return _counters(counter_set.name, counter_set.counters, "name", path)
 
 
-def _consumption(one: DeviceCounterConsumption, path: str) -> Errors:
+def _consumption(consumption: DeviceCounterConsumption, path: str) -> Errors:
     """Source: validateDeviceCounterConsumption."""
-    return _counters(one.counter_set, one.counters, "counterSet", path)
+    return _counters(consumption.counter_set, consumption.counters, "counterSet", path)
 
 
 def _counters(name: str, counters: dict[str, Counter], field: str, path: str) -> Errors:
@@ -186,7 +190,7 @@ def _device(device: Device, old: Device | None, per_device: bool, path: str) -> 
         device.consumes_counters,
         MAX_CONSUMED_SETS,
         _consumption,
-        lambda one: one.counter_set,
+        lambda consumption: consumption.counter_set,
         f"{path}.consumesCounters",
     )
     found += _place(device, per_device, path)

@@ -178,29 +178,31 @@ def _merged_twice(keys: list[str], selector: LabelSelector | None, field: str) -
 def validate_tolerations(values: Iterable[Toleration], field: str) -> Errors:
     """Source: ValidateTolerations."""
     found: Errors = []
-    for i, one in enumerate(values):
+    for i, toleration in enumerate(values):
         place = f"{field}[{i}]"
-        if one.key:
-            found += validate_label_name(one.key, f"{place}.key")
-        if not one.key and one.operator != "Exists":
+        if toleration.key:
+            found += validate_label_name(toleration.key, f"{place}.key")
+        if not toleration.key and toleration.operator != "Exists":
             detail = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
-            found.append(invalid(f"{place}.operator", one.operator, detail))
-        if one.toleration_seconds is not None and one.effect != "NoExecute":
+            found.append(invalid(f"{place}.operator", toleration.operator, detail))
+        if toleration.toleration_seconds is not None and toleration.effect != "NoExecute":
             detail = "effect must be 'NoExecute' when `tolerationSeconds` is set"
-            found.append(invalid(f"{place}.effect", one.effect, detail))
-        if one.operator in ("", "Equal"):
-            wrong = is_valid_label_value(one.value)
-            found += [invalid(f"{place}.operator", one.value, ";".join(wrong))] if wrong else []
-        elif one.operator == "Exists":
-            if one.value:
-                found.append(invalid(f"{place}.operator", one.value, "value must be empty when `operator` is 'Exists'"))
-        elif one.operator in COMPARISONS and Release.followed().enabled("TaintTolerationComparisonOperators"):
-            found += _compared(one.value, f"{place}.value")
+            found.append(invalid(f"{place}.effect", toleration.effect, detail))
+        if toleration.operator in ("", "Equal"):
+            wrong = is_valid_label_value(toleration.value)
+            found += [invalid(f"{place}.operator", toleration.value, ";".join(wrong))] if wrong else []
+        elif toleration.operator == "Exists":
+            if toleration.value:
+                found.append(
+                    invalid(f"{place}.operator", toleration.value, "value must be empty when `operator` is 'Exists'")
+                )
+        elif toleration.operator in COMPARISONS and Release.followed().enabled("TaintTolerationComparisonOperators"):
+            found += _compared(toleration.value, f"{place}.value")
         else:
-            listed = (*OPERATORS, *COMPARISONS) if one.operator in COMPARISONS else OPERATORS
-            found.append(not_supported(f"{place}.operator", one.operator, listed))
-        if one.effect and one.effect not in EFFECTS:
-            found.append(not_supported(f"{place}.effect", one.effect, EFFECTS))
+            listed = (*OPERATORS, *COMPARISONS) if toleration.operator in COMPARISONS else OPERATORS
+            found.append(not_supported(f"{place}.operator", toleration.operator, listed))
+        if toleration.effect and toleration.effect not in EFFECTS:
+            found.append(not_supported(f"{place}.effect", toleration.effect, EFFECTS))
     return found
 
 
@@ -227,7 +229,7 @@ def _compared(value: str, field: str) -> Errors:
 def validate_topology_spread_constraints(values: list[TopologySpreadConstraint], field: str) -> Errors:
     """Source: validateTopologySpreadConstraints."""
     found: Errors = []
-    last = {(one.topology_key, one.when_unsatisfiable): i for i, one in enumerate(values)}
+    last = {(constraint.topology_key, constraint.when_unsatisfiable): i for i, constraint in enumerate(values)}
     for i, one in enumerate(values):
         place = f"{field}[{i}]"
         if one.max_skew <= 0:
@@ -251,26 +253,26 @@ def validate_topology_spread_constraints(values: list[TopologySpreadConstraint],
     return found
 
 
-def _spread_label_keys(one: TopologySpreadConstraint, field: str) -> Errors:
+def _spread_label_keys(constraint: TopologySpreadConstraint, field: str) -> Errors:
     """Source: validateMatchLabelKeysInTopologySpread."""
     found: Errors = []
-    if one.match_label_keys and one.label_selector is None:
+    if constraint.match_label_keys and constraint.label_selector is None:
         found.append(forbidden(field, _NO_SELECTOR))
-    for i, key in enumerate(one.match_label_keys):
+    for i, key in enumerate(constraint.match_label_keys):
         found += validate_label_name(key, f"{field}[{i}]")
-    return found + _merged_twice(one.match_label_keys, one.label_selector, field)
+    return found + _merged_twice(constraint.match_label_keys, constraint.label_selector, field)
 
 
-def _min_domains(one: TopologySpreadConstraint, field: str) -> Errors:
+def _min_domains(constraint: TopologySpreadConstraint, field: str) -> Errors:
     """Source: validateMinDomains."""
-    if one.min_domains is None:
+    if constraint.min_domains is None:
         return []
     found: Errors = []
-    if one.min_domains <= 0:
-        found.append(invalid(f"{field}.minDomains", one.min_domains, NOT_POSITIVE))
-    if one.when_unsatisfiable != "DoNotSchedule":
-        detail = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {one.when_unsatisfiable}"
-        found.append(invalid(f"{field}.minDomains", one.min_domains, detail))
+    if constraint.min_domains <= 0:
+        found.append(invalid(f"{field}.minDomains", constraint.min_domains, NOT_POSITIVE))
+    if constraint.when_unsatisfiable != "DoNotSchedule":
+        detail = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {constraint.when_unsatisfiable}"
+        found.append(invalid(f"{field}.minDomains", constraint.min_domains, detail))
     return found
 
 

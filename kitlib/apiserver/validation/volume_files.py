@@ -102,9 +102,9 @@ def validate_projected_volume_source(source: types.ProjectedVolumeSource, field:
         paths.add(path)
         return []
 
-    for i, one in enumerate(source.sources):
+    for i, volume_projection in enumerate(source.sources):
         place = f"{field}.sources[{i}]"
-        for name, files in (("secret", one.secret), ("configMap", one.config_map)):
+        for name, files in (("secret", volume_projection.secret), ("configMap", volume_projection.config_map)):
             if files is None:
                 continue
             if not files.name:
@@ -112,17 +112,17 @@ def validate_projected_volume_source(source: types.ProjectedVolumeSource, field:
             for j, item in enumerate(files.items):
                 found += _key_to_path(item, f"{place}.{name}.items[{j}]")
                 found += once(item.path, files.name) if item.path else []
-        if one.downward_api is not None:
-            for file in one.downward_api.items:
+        if volume_projection.downward_api is not None:
+            for file in volume_projection.downward_api.items:
                 found += _downward_api_file(file, f"{place}.downwardAPI")
                 found += once(file.path, file.path) if file.path else []
-        if one.service_account_token is not None:
-            found += _token(one.service_account_token, f"{place}.serviceAccountToken", field)
-        if one.cluster_trust_bundle is not None:
-            found += _trust_bundle(one.cluster_trust_bundle, f"{place}.clusterTrustBundle")
-            found += once(one.cluster_trust_bundle.path, one.cluster_trust_bundle.path)
-        if one.pod_certificate is not None:
-            place_of, made = f"{place}.podCertificate", one.pod_certificate
+        if volume_projection.service_account_token is not None:
+            found += _token(volume_projection.service_account_token, f"{place}.serviceAccountToken", field)
+        if volume_projection.cluster_trust_bundle is not None:
+            found += _trust_bundle(volume_projection.cluster_trust_bundle, f"{place}.clusterTrustBundle")
+            found += once(volume_projection.cluster_trust_bundle.path, volume_projection.cluster_trust_bundle.path)
+        if volume_projection.pod_certificate is not None:
+            place_of, made = f"{place}.podCertificate", volume_projection.pod_certificate
             found += _pod_certificate(made, place_of)
             for name, path in _certificate_paths(made):
                 found += validate_local_non_reserved_path(path, f"{place_of}.{name}") + once(path, path)
@@ -130,12 +130,12 @@ def validate_projected_volume_source(source: types.ProjectedVolumeSource, field:
                 detail = "specify at least one of credentialBundlePath, keyPath, and certificateChainPath"
                 found.append(required(place_of, detail))
         kinds = (
-            one.secret,
-            one.config_map,
-            one.downward_api,
-            one.service_account_token,
-            one.cluster_trust_bundle,
-            one.pod_certificate,
+            volume_projection.secret,
+            volume_projection.config_map,
+            volume_projection.downward_api,
+            volume_projection.service_account_token,
+            volume_projection.cluster_trust_bundle,
+            volume_projection.pod_certificate,
         )
         if sum(kind is not None for kind in kinds) > 1:
             found.append(forbidden(place, "may not specify more than 1 volume type per source"))

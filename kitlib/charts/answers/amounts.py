@@ -48,14 +48,14 @@ def amounts_chart(
         notes: name -> words after the amount.
         guess: the learner's answer: an amount in `unit`, or the name of a row.
     """
-    lines = [Bound(*one) for one in bounds]
+    lines = [Bound(*bound) for bound in bounds]
     crossed, notes = dict(crossed or {}), dict(notes or {})
     said = {name: amount(value, unit) for name, value in rows.items()}
     parts = [f"{name} {text}{f', {crossed[name]}' if name in crossed else ''}" for name, text in said.items()]
-    parts += [f"{one.name} {amount(one.value, unit)}" for one in lines]
+    parts += [f"{line.name} {amount(line.value, unit)}" for line in lines]
     known = [value for value in rows.values() if value is not None]
     number = float(guess) if isinstance(guess, int | float) else None
-    shown = [*known, *(one.value for one in lines), *([number] if number is not None else [])]
+    shown = [*known, *(line.value for line in lines), *([number] if number is not None else [])]
     low, high = min([0.0, *shown]), max([0.0, *shown]) or 1.0
     scale = _WIDE / (high - low)
 

@@ -38,9 +38,9 @@ def places_chart(title: str, places: Mapping[str, PlaceCard], *, guess: Answer =
     """
     columns = {
         "place": list(places),
-        "inside": [", ".join(one.pods) for one in places.values()],
-        "leaves": [", ".join(one.leaving) for one in places.values()],
-        "words": [one.words for one in places.values()],
+        "inside": [", ".join(place.pods) for place in places.values()],
+        "leaves": [", ".join(place.leaving) for place in places.values()],
+        "words": [place.words for place in places.values()],
     }
 
     def draw(d: Drawing) -> None:

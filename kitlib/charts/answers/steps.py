@@ -43,21 +43,21 @@ def steps_chart(
         rows: name of the case ("" = none) -> its steps.
         guess: the learner's answer, if it is the name of a case, of a component or an action.
     """
-    cases = {name: [ChainStep(*one) for one in steps] for name, steps in rows.items()}
+    cases = {name: [ChainStep(*step) for step in steps] for name, steps in rows.items()}
     most = max([len(steps) for steps in cases.values()], default=1) or 1
     left = 150 if any(cases) else 0
     wide = min(230.0, (WIDTH - left - 8 - _GAP * (most - 1)) / most)
     letters = int((wide - 24) / LETTER)
     said = "; ".join(
-        f"{f'{name}: ' if name else ''}" + ", then ".join(f"{one.who} {one.what}".strip() for one in steps)
+        f"{f'{name}: ' if name else ''}" + ", then ".join(f"{step.who} {step.what}".strip() for step in steps)
         for name, steps in cases.items()
     )
 
     def draw(d: Drawing) -> None:
         y = float(TOP)
         for name, steps in cases.items():
-            texts = [wrapped(one.what, letters) for one in steps]
-            head = _HEAD if any(one.who for one in steps) else 0
+            texts = [wrapped(step.what, letters) for step in steps]
+            head = _HEAD if any(step.who for step in steps) else 0
             high = 13 + head + _HEAD * max([len(lines) for lines in texts], default=1)
             for number, line in enumerate(wrapped(name, 22)):
                 d.text(0, y + 18 + 14 * number, line, bold=True)
@@ -71,7 +71,7 @@ def steps_chart(
             y += high + 16
         d.height = y - 8
 
-    flat = [(name, one) for name, steps in cases.items() for one in steps]
+    flat = [(name, step) for name, steps in cases.items() for step in steps]
     columns = {
         "case": [name for name, _ in flat],
         "who": [one.who for _, one in flat],

@@ -71,7 +71,7 @@ class CopiedCluster(SimulatedCluster):
             present = {obj.name for obj in copies if isinstance(obj, Namespace)}
             for name in sorted({obj.namespace for obj in copies} - present - {""}):
                 copies.insert(0, Namespace(metadata=ObjectMeta(name=name)))
-            for obj in sorted(copies, key=lambda one: (one.kind != "Namespace", one.kind != "Node")):
+            for obj in sorted(copies, key=lambda item: (item.kind != "Namespace", item.kind != "Node")):
                 if isinstance(obj, Node) and _is_healthy(obj):
                     obj.status = shallow_copy(obj.status)
                     _give_kubelet(obj)
@@ -81,9 +81,9 @@ class CopiedCluster(SimulatedCluster):
                     mark_running(obj, self.now())
                 with suppress(AlreadyExists):
                     store.adopt(obj)
-        for one in made_again:
+        for replica_set in made_again:
             # Such a set has the pods that it wants, so its first sync could only write its status.
-            self.controllers.controller("replicaset-controller").queue.drop((one.namespace, one.name))
+            self.controllers.controller("replicaset-controller").queue.drop((replica_set.namespace, replica_set.name))
         self.settle()
 
     def adopt_node(self, node: Node) -> None:
@@ -100,7 +100,7 @@ class CopiedCluster(SimulatedCluster):
         scheduler = self.scheduler
         if scheduler is not None:
             queue = scheduler.loop.queue
-            newest = max((one.timestamp_ms for one in queue.unschedulable()), default=0)
+            newest = max((queued_pod.timestamp_ms for queued_pod in queue.unschedulable()), default=0)
             queue.flush_unschedulable(newest + queue.max_in_pool_ms + 1)
             scheduler.sync()
             self.settle()
@@ -110,8 +110,10 @@ class CopiedCluster(SimulatedCluster):
         self._nodes.pop(node, None)
         self.api.leases.drop(node)
         silent = self.api.store.get(Node, node)
-        for one in silent.status.conditions:
-            one.last_heartbeat_time = self.now()  # its last report, where the node controller's grace period starts
+        for condition in silent.status.conditions:
+            condition.last_heartbeat_time = (
+                self.now()
+            )  # its last report, where the node controller's grace period starts
         self.api.update_status(silent)
 
 
@@ -161,7 +163,7 @@ def _name_owners(objects: list[KubeObject]) -> None:
 
 def _unread_replica_sets(objects: list[KubeObject]) -> list[ReplicaSet]:
     """Reconstruct missing ReplicaSets from the pods that they own, which give the replicas and the template."""
-    known = {(one.namespace, one.name) for one in objects if isinstance(one, ReplicaSet)}
+    known = {(item.namespace, item.name) for item in objects if isinstance(item, ReplicaSet)}
     groups: dict[tuple[str, str], list[Pod]] = {}
     for pod in objects:
         if isinstance(pod, Pod) and pod.status.phase not in TERMINAL_PHASES:
@@ -178,7 +180,7 @@ def _from_pods(namespace: str, name: str, pods: list[Pod]) -> ReplicaSet | None:
         return None
     spec = shallow_copy(pods[0].spec)
     spec.node_name = ""
-    own = next(one for one in pods[0].metadata.owner_references if one.controller)
+    own = next(reference for reference in pods[0].metadata.owner_references if reference.controller)
     return ReplicaSet(
         metadata=ObjectMeta(name=name, namespace=namespace, uid=own.uid, labels=labels),
         spec=ReplicaSetSpec(

@@ -41,15 +41,15 @@ class DockerCluster(RealTimeCluster):
             self.close()
             raise
 
-    def _start_node(self, one: NodePlan, number: int) -> ContainerNode:
+    def _start_node(self, node_plan: NodePlan, number: int) -> ContainerNode:
         """Start one node's container and its kubelet."""
-        config = container_node_config(one, self.release)
-        made, notes = self._provisioner.begin(one, config, number)
-        return ContainerNode(one, config, made, self.record_action, notes)
+        config = container_node_config(node_plan, self.release)
+        made, notes = self._provisioner.begin(node_plan, config, number)
+        return ContainerNode(node_plan, config, made, self.record_action, notes)
 
-    def _make_node(self, one: NodePlan) -> ContainerNode:
-        ready = self._started.pop(one.name, None)
-        return ready if ready is not None else self._start_node(one, len(self._nodes))
+    def _make_node(self, node_plan: NodePlan) -> ContainerNode:
+        ready = self._started.pop(node_plan.name, None)
+        return ready if ready is not None else self._start_node(node_plan, len(self._nodes))
 
     def close(self) -> None:
         """End and remove all nodes. The objects can still be read."""

@@ -90,8 +90,8 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
             self.load()  # reports an invalid configuration now
         self.api.store.subscribe(self._on_store_change)
         with self.api.store.transaction():  # all nodes or none
-            for one in options.nodes:
-                self._add_node(one)
+            for node in options.nodes:
+                self._add_node(node)
         self.settle()
 
     # Nodes.
@@ -126,35 +126,35 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         self.settle()
         return [self.api.store.get(Node, one.name) for one in plans]
 
-    def _check_name_is_free(self, one: NodePlan) -> None:
-        if self.runs_kubelet(one.name) or self.api.store.find(Node, one.name, copy=False) is not None:
-            raise AlreadyExists("nodes", one.name)
+    def _check_name_is_free(self, node_plan: NodePlan) -> None:
+        if self.runs_kubelet(node_plan.name) or self.api.store.find(Node, node_plan.name, copy=False) is not None:
+            raise AlreadyExists("nodes", node_plan.name)
 
     def _check_node(self, node: Node) -> None:
         """Reject a Node object that asks for a machine which cannot be made, before the object is stored."""
         if asks_for_kubelet(node) and not self.runs_kubelet(node.name):
             from_node(node)
 
-    def _add_node(self, one: NodePlan) -> None:
-        self._check_name_is_free(one)
-        node = self._make_node(one)
+    def _add_node(self, node_plan: NodePlan) -> None:
+        self._check_name_is_free(node_plan)
+        node = self._make_node(node_plan)
         # Before the object is created: its ADDED event would otherwise make a second machine.
-        self._nodes[one.name] = node
+        self._nodes[node_plan.name] = node
         self._unannounced.append(node)
         try:
-            with requested_by(kubelet(one.name)):
+            with requested_by(kubelet(node_plan.name)):
                 self.api.create(node.register(self.now()))
         except BaseException:  # no machine without its object: it would keep the name
-            self._nodes.pop(one.name, None)
+            self._nodes.pop(node_plan.name, None)
             self._unannounced.remove(node)
             raise
 
-    def _prospective_node(self, one: NodePlan) -> Node:
+    def _prospective_node(self, node_plan: NodePlan) -> Node:
         """Return the Node object that a node of the plan would register.
 
         A whole machine is made for it and dropped; nothing is stored.
         """
-        return self._make_node(one).register(self.now())
+        return self._make_node(node_plan).register(self.now())
 
     @abstractmethod
     def _make_node(self, one: NodePlan) -> N:
@@ -353,7 +353,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         Source: updateNodeStatus.
         """
         stored: Node | None = self.api.store.find(Node, node.name)
-        if stored is not None and not any(one.type == "Ready" for one in stored.status.conditions):
+        if stored is not None and not any(condition.type == "Ready" for condition in stored.status.conditions):
             stored.status = node.register(self.now()).status
             self.api.update_status(stored)
 

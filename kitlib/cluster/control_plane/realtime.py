@@ -37,8 +37,8 @@ class RealTimeCluster(PollingCluster, LocalControlPlane[ContainerNode]):
     def __init__(self, options: ClusterOptions, clock: RealClock | None = None) -> None:
         super().__init__(options, clock or RealClock(), TICK)
 
-    def _prospective_node(self, one: NodePlan) -> Node:
-        return node_object(one, container_node_config(one, self.release), self.now())
+    def _prospective_node(self, node_plan: NodePlan) -> Node:
+        return node_object(node_plan, container_node_config(node_plan, self.release), self.now())
 
     def _on_store_change(self, event: WatchEvent) -> None:
         if isinstance(event.object, Node) and event.type == "DELETED":

@@ -29,11 +29,11 @@ class SimulatedCluster(LocalControlPlane[KernelNode]):
         self._numbers: dict[str, int] = {}
         super().__init__(options, VirtualClock(simulation.start), simulation.tick)
 
-    def _make_node(self, one: NodePlan) -> KernelNode:
-        number = self._numbers.setdefault(one.name, len(self._numbers))  # a recreated node keeps its addresses
+    def _make_node(self, node_plan: NodePlan) -> KernelNode:
+        number = self._numbers.setdefault(node_plan.name, len(self._numbers))  # a recreated node keeps its addresses
         if not self._simulation.kubelets:
             from kitlib.cluster.nodes.hollow import HollowNode
 
-            return HollowNode(one, self.release, number)
-        version = one.cgroup_version or self._simulation.cgroup_version
-        return SimulatedNode(one, self.release, version, self.record_action, number)
+            return HollowNode(node_plan, self.release, number)
+        version = node_plan.cgroup_version or self._simulation.cgroup_version
+        return SimulatedNode(node_plan, self.release, version, self.record_action, number)

@@ -71,10 +71,10 @@ class ContainerProcesses(ABC):
         Raises:
             NotFound: the container does not run.
         """
-        for one in self.processes():
-            ours = (one.pod, one.namespace) == (pod, namespace) and one.first and one.container
-            if ours and container in ("", one.container):
-                return one
+        for process in self.processes():
+            ours = (process.pod, process.namespace) == (pod, namespace) and process.first and process.container
+            if ours and container in ("", process.container):
+                return process
         raise NotFound("processes", f"{namespace}/{pod}/{container}")
 
     def proc(self, pod: str, container: str = "", namespace: str = "default") -> dict[str, str]:

@@ -94,7 +94,9 @@ class HostMeter:
 def between(before: list[HostTime], after: list[HostTime]) -> HostLoad:
     """Return the load between two readings of the same nodes; a processor that several nodes have counts once."""
     seconds = max(b.at - a.at for a, b in zip(before, after, strict=True))
-    began, ended = ({cpu: spent for one in moment for cpu, spent in one.busy.items()} for moment in (before, after))
+    began, ended = (
+        {cpu: spent for host_time in moment for cpu, spent in host_time.busy.items()} for moment in (before, after)
+    )
     shared = began.keys() & ended.keys()
     busy = sum(ended[cpu] - began[cpu] for cpu in shared)
     own = sum(b.own - a.own for a, b in zip(before, after, strict=True))

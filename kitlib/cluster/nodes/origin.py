@@ -92,11 +92,13 @@ class Origin:
     @property
     def refused(self) -> str:
         """The host's refusals, in one sentence; "" = it refused nothing."""
-        return f"Refused by the host: {'; '.join(one.reason for one in self.refusals)}." if self.refusals else ""
+        return (
+            f"Refused by the host: {'; '.join(refusal.reason for refusal in self.refusals)}." if self.refusals else ""
+        )
 
     def reason(self, subject: str) -> str:
         """Return the reason why the host did not grant something; "" = it did."""
-        return next((one.reason for one in self.refusals if one.subject == subject), "")
+        return next((refusal.reason for refusal in self.refusals if refusal.subject == subject), "")
 
     def why_missing(self, file: str) -> str:
         """Return why a real node lacks a cgroup file that the kubelet wants; "" = the host is not the cause."""
@@ -161,20 +163,20 @@ def origin_of(source: object) -> Origin:
 
 
 def _of_nodes(cluster: Any) -> Iterable[Origin]:
-    for one in cluster.nodes:
+    for node in cluster.nodes:
         try:
-            yield origin_of(cluster.node(one.name))
+            yield origin_of(cluster.node(node.name))
         except KitError:  # a Node object without a machine: an applied manifest, or a removed node
             continue
 
 
 def together(origins: Iterable[Origin]) -> Origin:
     """Return one origin for several nodes, each refusal once."""
-    found = [one for one in origins if one.kind != "computed"]
+    found = [origin for origin in origins if origin.kind != "computed"]
     if not found:
         return Origin("simulated", because="no node has a kernel")
-    real = any(one.real for one in found)
-    nodes = tuple(name for one in found for name in one.nodes)
-    refusals = tuple(dict.fromkeys(refusal for one in found for refusal in one.refusals))
-    lowest = max(one.lowest_score for one in found)
+    real = any(origin.real for origin in found)
+    nodes = tuple(name for origin in found for name in origin.nodes)
+    refusals = tuple(dict.fromkeys(refusal for origin in found for refusal in origin.refusals))
+    lowest = max(origin.lowest_score for origin in found)
     return Origin("real" if real else "simulated", found[0].version, nodes, found[0].kernel, refusals, lowest)

@@ -131,7 +131,7 @@ def plan(nodes: Nodes, taken: Iterable[str] = (), **common: object) -> list[Node
         for one in _repeated(spec):
             name = next(name for name in free if name not in used)
             made.append(_one(one, len(made) + 1, common, name))
-    names = [one.name for one in made]
+    names = [node_plan.name for node_plan in made]
     twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
     if twice:
         raise KitError(f"nodes: {', '.join(twice)}: a name can be used once only")

@@ -97,12 +97,12 @@ class EngineProvisioner:
         return self._with_systemd
 
     def begin(
-        self, one: NodePlan, config: NodeConfig, number: int, link: Connect = Link
+        self, node_plan: NodePlan, config: NodeConfig, number: int, link: Connect = Link
     ) -> tuple[NodeContainer, list[str]]:
         """Start one node's container.
 
         Args:
-            one: the node's plan.
+            node_plan: the node's plan.
             config: the kubelet's configuration.
             number: the number of nodes before this one.
             link: the type of connection, as for `container.start`.
@@ -125,12 +125,14 @@ class EngineProvisioner:
         if total and machine.memory > total:
             most = total
             notes.append(f"{machine.memory} bytes of memory were asked for; the container may use {total}")
-        if one.cgroup_version is not None and f"{one.cgroup_version}" != str(self._info.get("CgroupVersion", "1")):
+        if node_plan.cgroup_version is not None and f"{node_plan.cgroup_version}" != str(
+            self._info.get("CgroupVersion", "1")
+        ):
             have_version = self._info.get("CgroupVersion", "1")
-            notes.append(f"cgroup v{one.cgroup_version} was asked for, the engine's kernel has v{have_version}")
+            notes.append(f"cgroup v{node_plan.cgroup_version} was asked for, the engine's kernel has v{have_version}")
         if machine.swap:
             notes.append("swap is declared; whether there is any, the host decides")
-        if one.images or machine.ephemeral_storage:
+        if node_plan.images or machine.ephemeral_storage:
             notes.append(
                 "images and a disk are declared; pods run on the node's own root and write to memory, so nothing of "
                 "them can be collected as garbage, and there is no disk pressure"
@@ -139,7 +141,7 @@ class EngineProvisioner:
             container.start,
             self._client,
             self._image_for(config),
-            one.name,
+            node_plan.name,
             machine,
             privilege=self._privilege,
             cpuset=cpuset,
@@ -169,7 +171,7 @@ class EngineProvisioner:
     def close(self) -> None:
         """End and remove all containers."""
         self._held.stop()
-        for one in self._held.all:
-            one.close()
+        for node_container in self._held.all:
+            node_container.close()
         self._held.all.clear()
         self._client.close()

@@ -100,23 +100,30 @@ class PodProvisioner:
         where = self._place
         reaper.start(pods.__name__, self._owner.label, where.kubeconfig, where.context, where.namespace)
 
-    def begin(self, one: NodePlan, config: NodeConfig, number: int, link: Connect = Link) -> tuple[NodePod, list[str]]:
+    def begin(
+        self, node_plan: NodePlan, config: NodeConfig, number: int, link: Connect = Link
+    ) -> tuple[NodePod, list[str]]:
         """Start one node; see `Provisioner.begin`."""
         machine, notes = config.machine, []
-        if one.cgroup_version is not None:
-            notes.append(f"cgroup v{one.cgroup_version} was asked for; the machine that runs the pod decides")
+        if node_plan.cgroup_version is not None:
+            notes.append(f"cgroup v{node_plan.cgroup_version} was asked for; the machine that runs the pod decides")
         if machine.swap:
             notes.append("swap is declared; whether there is any, the machine that runs the pod decides")
-        if one.images or machine.ephemeral_storage:
+        if node_plan.images or machine.ephemeral_storage:
             notes.append(
                 "images and a disk are declared; pods run on the node's own root and write to memory, so nothing of "
                 "them can be collected as garbage, and there is no disk pressure"
             )
         systemd = config.settings.cgroup_driver == "systemd"
         body = manifest.node_pod(
-            self._name(one.name), one.name, machine, self._options.pods(systemd=systemd), self._owner, systemd=systemd
+            self._name(node_plan.name),
+            node_plan.name,
+            machine,
+            self._options.pods(systemd=systemd),
+            self._owner,
+            systemd=systemd,
         )
-        return self._start(one.name, body, link), notes
+        return self._start(node_plan.name, body, link), notes
 
     def begin_control(self, link: Connect) -> NodePod:
         """Start the pod of a control plane."""
@@ -140,7 +147,7 @@ class PodProvisioner:
         """End all nodes and delete their pods."""
         self._ended.set()
         self._held.stop()
-        names = [one.pod for one in self._held.all if pods.delete(self._api, one.pod)]
+        names = [node_pod.pod for node_pod in self._held.all if pods.delete(self._api, node_pod.pod)]
         pods.wait_until_gone(self._api, names)
         self._held.all.clear()
         self._api.close()

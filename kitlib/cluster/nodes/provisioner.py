@@ -50,12 +50,12 @@ class Provisioner(Protocol):
         ...
 
     def begin(
-        self, one: NodePlan, config: NodeConfig, number: int, link: Connect = Link
+        self, node_plan: NodePlan, config: NodeConfig, number: int, link: Connect = Link
     ) -> tuple[LinkedHandle, list[str]]:
         """Start one node.
 
         Args:
-            one: the node's plan.
+            node_plan: the node's plan.
             config: the kubelet's configuration.
             number: the number of nodes before this one.
             link: the type of connection.
@@ -155,7 +155,7 @@ def start_all(plans: Sequence[NodePlan], begin: Callable[[NodePlan, int], T], pr
         show(1, len(plans))
         if others:
             with ThreadPoolExecutor(min(AT_ONCE, len(others))) as pool:
-                jobs = [pool.submit(begin, one, number) for number, one in enumerate(others, 1)]
+                jobs = [pool.submit(begin, node_plan, number) for number, node_plan in enumerate(others, 1)]
                 for number, job in enumerate(jobs, 2):
                     made.append(job.result())
                     show(number, len(plans))
@@ -178,5 +178,5 @@ def _shown(progress: Show | None, wanted: int) -> Iterator[Show]:
 
 def _let_go(nodes: list[Handle]) -> None:
     """Close the streams of all nodes, which then end by themselves."""
-    for one in nodes:
-        one.link.close()
+    for node in nodes:
+        node.link.close()

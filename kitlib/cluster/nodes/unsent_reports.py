@@ -84,40 +84,40 @@ class UnsentReports:
         if not self._unsent:
             return
         due = self._api.store.now() - SYNC_PERIOD
-        for key, one in list(self._unsent.items()):
-            if not one.asking and (one.tried_at is None or one.tried_at <= due):
-                self._attempt(key, one)
+        for key, unsent in list(self._unsent.items()):
+            if not unsent.asking and (unsent.tried_at is None or unsent.tried_at <= due):
+                self._attempt(key, unsent)
 
-    def _attempt(self, key: _Key, one: _Unsent) -> None:
+    def _attempt(self, key: _Key, unsent: _Unsent) -> None:
         api, background = self._api, self._api.webhooks
-        one.asking, one.tried_at = False, api.store.now()
+        unsent.asking, unsent.tried_at = False, api.store.now()
         try:
             if background is None or not background.defers:
-                one.write(api)
+                unsent.write(api)
             else:
                 # Attempts of its own: those of a request that settles would handle that request again.
-                with one.attempts.attempt(api.store.names):
-                    one.write(api)
+                with unsent.attempts.attempt(api.store.names):
+                    unsent.write(api)
         except Pending as pending:
             assert background is not None, "only a caller of webhooks defers a write"
-            one.asking = True
-            self._unsent[key] = one
-            background.start(pending.calls, one.attempts, partial(self._go_on, key, one))
+            unsent.asking = True
+            self._unsent[key] = unsent
+            background.start(pending.calls, unsent.attempts, partial(self._go_on, key, unsent))
         except KitError as error:
-            self._keep(key, one, str(error))
+            self._keep(key, unsent, str(error))
         else:
             self._unsent.pop(key, None)
 
-    def _go_on(self, key: _Key, one: _Unsent) -> None:
+    def _go_on(self, key: _Key, unsent: _Unsent) -> None:
         with requested_by(kubelet(self._node)):
-            self._attempt(key, one)
+            self._attempt(key, unsent)
 
-    def _keep(self, key: _Key, one: _Unsent, why: str) -> None:
-        one.attempts = Attempts()
+    def _keep(self, key: _Key, unsent: _Unsent, why: str) -> None:
+        unsent.attempts = Attempts()
         if key[0] == "event":  # an event about a refused event would be refused, too
             self._unsent.pop(key, None)
             return
-        self._unsent[key] = one
-        if one.refusal != why:
-            one.refusal = why
+        self._unsent[key] = unsent
+        if unsent.refusal != why:
+            unsent.refusal = why
             self._refused(f"{key[0]}: {why[:300]}")

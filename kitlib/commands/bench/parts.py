@@ -62,13 +62,13 @@ def scheduler(options: argparse.Namespace) -> list[Figure]:
     found = bench.run(workloads, sizes, runs=options.runs, pods=count)
     return [
         {
-            "what": f"scheduler {one.workload}, {one.nodes} nodes",
+            "what": f"scheduler {bench_result.workload}, {bench_result.nodes} nodes",
             "count": count,
-            "seconds": count / one.pods_per_second,
-            "per_second": one.pods_per_second,
+            "seconds": count / bench_result.pods_per_second,
+            "per_second": bench_result.pods_per_second,
             "unit": "pods",
         }
-        for one in found
+        for bench_result in found
     ]
 
 

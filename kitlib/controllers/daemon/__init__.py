@@ -98,30 +98,30 @@ class DaemonSetController(Controller):
         if failure is not None:
             raise Retry(str(failure))
 
-    def _pods_by_node(self, one: DaemonSet) -> dict[str, list[Pod]]:
+    def _pods_by_node(self, daemon_set: DaemonSet) -> dict[str, list[Pod]]:
         """Source: getNodesToDaemonPods."""
-        candidates = self.informers.owned_or_orphaned(one, "Pod")
+        candidates = self.informers.owned_or_orphaned(daemon_set, "Pod")
         found: dict[str, list[Pod]] = {}
-        for pod in claim_objects(self, one, candidates, selector_of(one)):
+        for pod in claim_objects(self, daemon_set, candidates, selector_of(daemon_set)):
             found.setdefault(target_node(pod), []).append(pod)
         return found
 
-    def _manage(self, one: DaemonSet, placements: Mapping[str, Placement], revision_hash: str) -> None:
+    def _manage(self, daemon_set: DaemonSet, placements: Mapping[str, Placement], revision_hash: str) -> None:
         """Source: manage."""
-        by_node = self._pods_by_node(one)
+        by_node = self._pods_by_node(daemon_set)
         missing: list[str] = []
         delete: list[Pod] = []
         for node, placement in placements.items():
-            needs, surplus = self._pods_should_be_on_node(one, node, placement, by_node.get(node), revision_hash)
+            needs, surplus = self._pods_should_be_on_node(daemon_set, node, placement, by_node.get(node), revision_hash)
             missing += [node] if needs else []
             delete += surplus
         for node, pods in by_node.items():  # unbound pods for nodes that do not exist
             if node not in placements:
                 delete += [pod for pod in pods if not pod.spec.node_name and pod.metadata.deletion_timestamp is None]
-        self._sync_nodes(one, delete, missing, revision_hash)
+        self._sync_nodes(daemon_set, delete, missing, revision_hash)
 
     def _pods_should_be_on_node(
-        self, one: DaemonSet, node: str, placement: Placement, pods: Sequence[Pod] | None, revision_hash: str
+        self, daemon_set: DaemonSet, node: str, placement: Placement, pods: Sequence[Pod] | None, revision_hash: str
     ) -> tuple[bool, list[Pod]]:
         """Return whether the node needs a pod, and the pods to delete. Source: podsShouldBeOnNode."""
         if pods is None:
@@ -134,69 +134,71 @@ class DaemonSetController(Controller):
         for pod in staying:
             if pod.status.phase == "Failed":
                 # The kubelet may reject every pod (an admission failure); without a back-off the two would loop.
-                if self._in_backoff(one, node):
+                if self._in_backoff(daemon_set, node):
                     continue
                 message = f"Found failed daemon pod {pod.key} on node {node}, will try to kill it"
-                self.event(one, "Warning", "FailedDaemonPod", message)
+                self.event(daemon_set, "Warning", "FailedDaemonPod", message)
                 delete.append(pod)
             elif pod.status.phase == "Succeeded":
                 message = f"Found succeeded daemon pod {pod.key} on node {node}, will try to delete it"
-                self.event(one, "Normal", "SucceededDaemonPod", message)
+                self.event(daemon_set, "Normal", "SucceededDaemonPod", message)
                 delete.append(pod)
             else:
                 running.append(pod)
         running.sort(key=_oldest_bound_first)
         # Without a surge no pod is created while the node has one, even a terminating one.
-        if not max_surge(one, 1):
+        if not max_surge(daemon_set, 1):
             return False, delete + running[1:]
         if len(running) <= 1:
             return not running and placement.should_run, delete
-        return False, delete + self._surplus_of_surge(one, running, revision_hash)
+        return False, delete + self._surplus_of_surge(daemon_set, running, revision_hash)
 
-    def _surplus_of_surge(self, one: DaemonSet, running: Sequence[Pod], revision_hash: str) -> list[Pod]:
+    def _surplus_of_surge(self, daemon_set: DaemonSet, running: Sequence[Pod], revision_hash: str) -> list[Pod]:
         """Return the pods to delete with a surge: an old and a new pod may coexist until the new one is available."""
         new_pods = [pod for pod in running if is_updated(pod, revision_hash)]
         old_pods = [pod for pod in running if not is_updated(pod, revision_hash)]
         surplus = new_pods[1:] + old_pods[1:]
-        min_ready = one.spec.min_ready_seconds
+        min_ready = daemon_set.spec.min_ready_seconds
         # The old pod remains only while it is ready and the new one is not available. Source: podsShouldBeOnNode.
         if new_pods and old_pods and (not is_ready(old_pods[0]) or is_available(new_pods[0], min_ready, self.now())):
             surplus.append(old_pods[0])
         return surplus
 
-    def _in_backoff(self, one: DaemonSet, node: str) -> bool:
+    def _in_backoff(self, daemon_set: DaemonSet, node: str) -> bool:
         """Return whether the node's last failed pod was deleted too recently; then sync again after the back-off."""
-        key, now = (one.metadata.uid, node), self.now().timestamp()
+        key, now = (daemon_set.metadata.uid, node), self.now().timestamp()
         last, delay = self._failed.get(key, (-1e18, 0.0))
         if delay and now - last > 2 * FAILED_PODS_BACKOFF[1]:
             delay = 0.0
         if now - last < delay:
-            self.queue.add_after((one.namespace, one.name), delay - (now - last))
+            self.queue.add_after((daemon_set.namespace, daemon_set.name), delay - (now - last))
             return True
         self._failed[key] = now, min(max(2 * delay, FAILED_PODS_BACKOFF[0]), FAILED_PODS_BACKOFF[1])
         return False
 
-    def _sync_nodes(self, one: DaemonSet, delete: Sequence[Pod], create: Sequence[str], revision_hash: str) -> None:
+    def _sync_nodes(
+        self, daemon_set: DaemonSet, delete: Sequence[Pod], create: Sequence[str], revision_hash: str
+    ) -> None:
         """Source: syncNodes."""
         failure: KitError | None = None
         create = create[:BURST_REPLICAS]
 
         def create_on(i: int) -> None:
-            create_pod(self, new_pod(one, create[i], revision_hash), one)
+            create_pod(self, new_pod(daemon_set, create[i], revision_hash), daemon_set)
 
         try:
             slow_start_batch(len(create), create_on)
         except KitError as error:
             failure = error
         for pod in delete[:BURST_REPLICAS]:
-            delete_pod(self, pod, one)
+            delete_pod(self, pod, daemon_set)
         if failure is not None:
             raise failure
 
     def _write_status(
         self,
         key: Key,
-        one: DaemonSet,
+        daemon_set: DaemonSet,
         placements: Mapping[str, Placement],
         by_node: Mapping[str, Sequence[Pod]],
         revision_hash: str,
@@ -214,13 +216,13 @@ class DaemonSetController(Controller):
                 continue
             counts["current"] += 1
             pod = min(pods, key=_oldest_bound_first)
-            wait = available_in(pod, one.spec.min_ready_seconds, self.now())
+            wait = available_in(pod, daemon_set.spec.min_ready_seconds, self.now())
             counts["ready"] += wait is not None
             counts["available"] += wait == 0
             counts["updated"] += is_updated(pod, revision_hash)
             waits += [wait] if wait else []
         status = {
-            "observedGeneration": one.metadata.generation,
+            "observedGeneration": daemon_set.metadata.generation,
             "desiredNumberScheduled": counts["desired"],
             "currentNumberScheduled": counts["current"],
             "numberMisscheduled": counts["misscheduled"],
@@ -229,7 +231,7 @@ class DaemonSetController(Controller):
             "numberAvailable": counts["available"],
             "numberUnavailable": counts["desired"] - counts["available"],
         }
-        set_status(self.api, one, status)
+        set_status(self.api, daemon_set, status)
         if waits:
             self.queue.add_after(key, min(waits))
 

@@ -44,10 +44,10 @@ class Placement(NamedTuple):
     should_continue: bool
 
 
-def node_should_run(one: DaemonSet, nodes: Iterable[Node], release: Release) -> dict[str, Placement]:
+def node_should_run(daemon_set: DaemonSet, nodes: Iterable[Node], release: Release) -> dict[str, Placement]:
     """Return the decision for the DaemonSet's pod by node name. Source: NodeShouldRunDaemonPod."""
-    pod = Pod(spec=one.spec.template.spec)
-    tolerations = new_pod(one, "", "").spec.tolerations
+    pod = Pod(spec=daemon_set.spec.template.spec)
+    tolerations = new_pod(daemon_set, "", "").spec.tolerations
     found = {}
     for node in nodes:
         if pod.spec.node_name not in ("", node.name) or not matches_required_node_affinity(pod, node):
@@ -77,11 +77,11 @@ def target_node(pod: Pod) -> str:
     return ""
 
 
-def new_pod(one: DaemonSet, node: str, revision_hash: str) -> Pod:
+def new_pod(daemon_set: DaemonSet, node: str, revision_hash: str) -> Pod:
     """Return the pod for a node; the node is in its affinity, for the scheduler."""
-    pod = pod_from_template(one.spec.template, one)
+    pod = pod_from_template(daemon_set.spec.template, daemon_set)
     if revision_hash:
-        generation = one.metadata.annotations.get("deprecated.daemonset.template.generation", "1")
+        generation = daemon_set.metadata.annotations.get("deprecated.daemonset.template.generation", "1")
         pod.metadata.labels |= {REVISION_LABEL: revision_hash, "pod-template-generation": generation}
     tolerated = [*_TOLERATED, *([_ON_HOST_NETWORK] if pod.spec.host_network else [])]
     for key, effect in tolerated:

@@ -18,20 +18,20 @@ from kitlib.controllers.pod_util import is_available
 PodsByNode = Mapping[str, Sequence[Pod]]
 
 
-def max_surge(one: DaemonSet, desired: int) -> int:
+def max_surge(daemon_set: DaemonSet, desired: int) -> int:
     """Return the number of nodes that may run an old and a new pod at once. Source: SurgeCount."""
-    rolling = one.spec.update_strategy.rolling_update
-    if one.spec.update_strategy.type == "OnDelete" or rolling is None or rolling.max_surge is None:
+    rolling = daemon_set.spec.update_strategy.rolling_update
+    if daemon_set.spec.update_strategy.type == "OnDelete" or rolling is None or rolling.max_surge is None:
         return 0
     return scaled_value(rolling.max_surge, desired, round_up=True)
 
 
-def max_unavailable(one: DaemonSet, desired: int) -> int:
+def max_unavailable(daemon_set: DaemonSet, desired: int) -> int:
     """Return the number of nodes that may lack an available pod, at least 1 without surge. Source: UnavailableCount."""
-    rolling = one.spec.update_strategy.rolling_update
+    rolling = daemon_set.spec.update_strategy.rolling_update
     value = rolling.max_unavailable if rolling is not None else None
     count = scaled_value(1 if value is None else value, desired, round_up=True)
-    return count if count or max_surge(one, desired) else 1
+    return count if count or max_surge(daemon_set, desired) else 1
 
 
 def is_updated(pod: Pod, revision_hash: str) -> bool:
@@ -59,17 +59,17 @@ def updated_pods_on_node(pods: Sequence[Pod], revision_hash: str) -> tuple[Pod |
 
 
 def rolling_update(
-    one: DaemonSet, by_node: PodsByNode, desired: int, revision_hash: str, now: datetime
+    daemon_set: DaemonSet, by_node: PodsByNode, desired: int, revision_hash: str, now: datetime
 ) -> tuple[list[Pod], list[str]]:
     """Return the old pods to delete now, and the nodes that get a new pod besides an old one. Source: rollingUpdate."""
-    surge = max_surge(one, desired)
+    surge = max_surge(daemon_set, desired)
     if surge:
-        return _surge(one, by_node, surge, revision_hash, now)
-    return _replace(one, by_node, max_unavailable(one, desired), revision_hash, now), []
+        return _surge(daemon_set, by_node, surge, revision_hash, now)
+    return _replace(daemon_set, by_node, max_unavailable(daemon_set, desired), revision_hash, now), []
 
 
-def _replace(one: DaemonSet, by_node: PodsByNode, most: int, revision_hash: str, now: datetime) -> list[Pod]:
-    min_ready, unavailable = one.spec.min_ready_seconds, 0
+def _replace(daemon_set: DaemonSet, by_node: PodsByNode, most: int, revision_hash: str, now: datetime) -> list[Pod]:
+    min_ready, unavailable = daemon_set.spec.min_ready_seconds, 0
     allowed: list[Pod] = []
     candidates: list[Pod] = []
     for pods in by_node.values():
@@ -89,9 +89,9 @@ def _replace(one: DaemonSet, by_node: PodsByNode, most: int, revision_hash: str,
 
 
 def _surge(
-    one: DaemonSet, by_node: PodsByNode, most: int, revision_hash: str, now: datetime
+    daemon_set: DaemonSet, by_node: PodsByNode, most: int, revision_hash: str, now: datetime
 ) -> tuple[list[Pod], list[str]]:
-    min_ready, surging = one.spec.min_ready_seconds, 0
+    min_ready, surging = daemon_set.spec.min_ready_seconds, 0
     delete: list[Pod] = []
     allowed: list[str] = []
     candidates: list[str] = []

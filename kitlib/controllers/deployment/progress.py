@@ -63,8 +63,8 @@ def sync_rollout_status(controller: Controller, deployment: Deployment, sets: Se
 
 def _replica_failure(sets: Sets) -> dict[str, Any] | None:
     """Return the condition ReplicaFailure of the new set, else of an old one. Source: getReplicaFailures."""
-    for one in ([sets.new] if sets.new is not None else []) + sets.old:
-        failure = find_condition(one.status.get("conditions", ()), "ReplicaFailure")
+    for replica_set in ([sets.new] if sets.new is not None else []) + sets.old:
+        failure = find_condition(replica_set.status.get("conditions", ()), "ReplicaFailure")
         if failure is not None:
             at = failure["lastTransitionTime"]
             return {**failure, "lastUpdateTime": at}

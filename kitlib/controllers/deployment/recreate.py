@@ -19,8 +19,8 @@ def rollout_recreate(controller: Controller, deployment: Deployment, existing: S
     """Perform the next step of the rollout. Source: rolloutRecreate."""
     deployment, sets = sync_revision(controller, deployment, existing, create=False)
     scaled = False
-    for one in active_sets(sets.old):
-        scaled |= scale_replica_set(controller, deployment, one, 0)
+    for replica_set in active_sets(sets.old):
+        scaled |= scale_replica_set(controller, deployment, replica_set, 0)
     if not scaled and not _old_pods_running(controller, sets):
         if sets.new is None:
             deployment, sets = sync_revision(controller, deployment, existing, create=True)
@@ -35,5 +35,5 @@ def _old_pods_running(controller: Controller, sets: Sets) -> bool:
     """Return whether an old set has an unfinished pod; terminating ones count. Source: oldPodsRunning."""
     if actual_count(sets.old) > 0:
         return True
-    pods = (pod for one in sets.old for pod in controller.informers.owned(one, "Pod"))
+    pods = (pod for replica_set in sets.old for pod in controller.informers.owned(replica_set, "Pod"))
     return any(isinstance(pod, Pod) and pod.status.phase not in TERMINAL_PHASES for pod in pods)

@@ -60,7 +60,7 @@ def reconcile_old_replica_sets(controller: Controller, deployment: Deployment, s
     most = replica_count(sets.all) - minimum - unavailable
     if most <= 0:
         return False
-    sizes = {one.metadata.uid: replicas_of(one) for one in old}
+    sizes = {replica_set.metadata.uid: replicas_of(replica_set) for replica_set in old}
     # Unhealthy pods first: otherwise they would block the rollout until its deadline (kubernetes/kubernetes #16737).
     cleaned = _cleanup_unhealthy(old, sizes, most)
     spare = actual_count(sets.all, "availableReplicas") - minimum
@@ -79,9 +79,9 @@ def reconcile_old_replica_sets(controller: Controller, deployment: Deployment, s
 def _cleanup_unhealthy(old: Sequence[ReplicaSet], sizes: dict[str, int], most: int) -> dict[str, int]:
     """Return the new sizes of old sets after removal of their unavailable pods. Source: cleanupUnhealthyReplicas."""
     cleaned: dict[str, int] = {}
-    for one in old:
-        uid = one.metadata.uid
-        down = min(most, sizes[uid] - status_of(one, "availableReplicas"))
+    for replica_set in old:
+        uid = replica_set.metadata.uid
+        down = min(most, sizes[uid] - status_of(replica_set, "availableReplicas"))
         if down > 0:
             most -= down
             sizes[uid] -= down
@@ -92,8 +92,8 @@ def _cleanup_unhealthy(old: Sequence[ReplicaSet], sizes: dict[str, int], most: i
 def _scale_down(old: Sequence[ReplicaSet], sizes: dict[str, int], spare: int) -> bool:
     """Source: scaleDownOldReplicaSetsForRollingUpdate."""
     shrunk = False
-    for one in old:
-        uid = one.metadata.uid
+    for replica_set in old:
+        uid = replica_set.metadata.uid
         down = min(sizes[uid], spare)
         if down > 0:
             spare -= down

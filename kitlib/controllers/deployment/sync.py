@@ -76,7 +76,10 @@ def sync_revision(
     Source: getAllReplicaSetsAndSyncRevision, getNewReplicaSet.
     """
     newest = find_new_replica_set(deployment, sets)
-    old = sorted((one for one in sets if newest is None or one.metadata.uid != newest.metadata.uid), key=age)
+    old = sorted(
+        (replica_set for replica_set in sets if newest is None or replica_set.metadata.uid != newest.metadata.uid),
+        key=age,
+    )
     revision = max(map(revision_of, old), default=0) + 1
     if newest is not None:
         changed = deepcopy(newest)
@@ -155,25 +158,25 @@ def new_replica_set(deployment: Deployment, old: Sequence[ReplicaSet], revision:
     return made
 
 
-def annotate(deployment: Deployment, one: ReplicaSet, revision: int) -> None:
+def annotate(deployment: Deployment, replica_set: ReplicaSet, revision: int) -> None:
     """Copy the Deployment's annotations and set the revision, in place. Source: SetNewReplicaSetAnnotations."""
-    annotations = one.metadata.annotations
+    annotations = replica_set.metadata.annotations
     copied = {k: v for k, v in deployment.metadata.annotations.items() if k not in SKIPPED_ANNOTATIONS}
     annotations = {**annotations, **copied}
-    before = revision_of(one)
+    before = revision_of(replica_set)
     if before < revision:
         if REVISION in annotations:  # the set was current before: a rollback
             history = annotations.get(REVISION_HISTORY)
             annotations[REVISION_HISTORY] = f"{history},{before}" if history else str(before)
         annotations[REVISION] = str(revision)
-    one.metadata.annotations = annotations
+    replica_set.metadata.annotations = annotations
 
 
-def _annotate_replicas(deployment: Deployment, one: ReplicaSet) -> None:
+def _annotate_replicas(deployment: Deployment, replica_set: ReplicaSet) -> None:
     """Source: SetReplicasAnnotations."""
     wanted = replicas_of(deployment)
-    one.metadata.annotations = {
-        **one.metadata.annotations,
+    replica_set.metadata.annotations = {
+        **replica_set.metadata.annotations,
         DESIRED_REPLICAS: str(wanted),
         MAX_REPLICAS: str(wanted + max_surge(deployment)),
     }
@@ -197,7 +200,7 @@ def _write(
 
 def is_scaling_event(deployment: Deployment, sets: Sets) -> bool:
     """Return whether `replicas` has changed since an active set was scaled. Source: isScalingEvent."""
-    desired = (number_of(one, DESIRED_REPLICAS) for one in active_sets(sets.all))
+    desired = (number_of(replica_set, DESIRED_REPLICAS) for replica_set in active_sets(sets.all))
     return any(number is not None and number != replicas_of(deployment) for number in desired)
 
 
@@ -208,8 +211,8 @@ def scale(controller: Controller, deployment: Deployment, sets: Sets) -> None:
         scale_replica_set(controller, deployment, only, replicas_of(deployment))
         return
     if is_saturated(deployment, sets.new):
-        for one in active_sets(sets.old):
-            scale_replica_set(controller, deployment, one, 0)
+        for replica_set in active_sets(sets.old):
+            scale_replica_set(controller, deployment, replica_set, 0)
         return
     if not is_rolling_update(deployment):
         return
@@ -220,30 +223,30 @@ def scale(controller: Controller, deployment: Deployment, sets: Sets) -> None:
     newer_first = -1 if to_add > 0 else 1  # BySizeNewer, BySizeOlder
     active.sort(key=lambda one: (-replicas_of(one), newer_first * age(one)))
     added, sizes = 0, []
-    for one in active:
-        share = get_proportion(one, deployment, to_add, added)
-        sizes.append(replicas_of(one) + share)
+    for replica_set in active:
+        share = get_proportion(replica_set, deployment, to_add, added)
+        sizes.append(replicas_of(replica_set) + share)
         added += share
     if sizes:
         # The shares are rounded; the largest set takes the rest, so that the sum is exact.
         sizes[0] = max(0, sizes[0] + to_add - added)
-    for one, size in zip(active, sizes, strict=True):
-        scale_replica_set(controller, deployment, one, size)
+    for replica_set, size in zip(active, sizes, strict=True):
+        scale_replica_set(controller, deployment, replica_set, size)
 
 
-def scale_replica_set(controller: Controller, deployment: Deployment, one: ReplicaSet, size: int) -> bool:
+def scale_replica_set(controller: Controller, deployment: Deployment, replica_set: ReplicaSet, size: int) -> bool:
     """Set size and annotations of a set; return whether the size has changed. Source: scaleReplicaSet."""
-    before = replicas_of(one)
-    changed = deepcopy(one)
+    before = replicas_of(replica_set)
+    changed = deepcopy(replica_set)
     changed.spec.replicas = size
     _annotate_replicas(deployment, changed)
-    if before == size and changed.metadata.annotations == one.metadata.annotations:
+    if before == size and changed.metadata.annotations == replica_set.metadata.annotations:
         return False
     controller.api.update(changed)
     if before == size:
         return False
     way = "up" if size > before else "down"
-    message = f"Scaled {way} replica set {one.name} from {before} to {size}"
+    message = f"Scaled {way} replica set {replica_set.name} from {before} to {size}"
     controller.event(deployment, "Normal", "ScalingReplicaSet", message)
     return True
 
@@ -253,8 +256,8 @@ def cleanup(controller: Controller, deployment: Deployment, old: Sequence[Replic
     limit = deployment.spec.revision_history_limit
     if limit is None or limit == MAX_INT32:
         return
-    alive = [one for one in old if one.metadata.deletion_timestamp is None]
-    alive.sort(key=lambda one: (revision_of(one), age(one)))
+    alive = [replica_set for replica_set in old if replica_set.metadata.deletion_timestamp is None]
+    alive.sort(key=lambda replica_set: (revision_of(replica_set), age(replica_set)))
     for one in alive[: max(0, len(alive) - limit)]:
         # A status from before the last scaling may still report 0 pods.
         observed = status_of(one, "observedGeneration") >= (one.metadata.generation or 0)

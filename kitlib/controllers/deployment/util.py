@@ -73,12 +73,12 @@ def max_unavailable(deployment: Deployment) -> int:
 
 def replica_count(sets: Iterable[ReplicaSet]) -> int:
     """Return the sum of the sets' `spec.replicas`. Source: GetReplicaCountForReplicaSets."""
-    return sum(replicas_of(one) for one in sets)
+    return sum(replicas_of(replica_set) for replica_set in sets)
 
 
 def actual_count(sets: Iterable[ReplicaSet], field: str = "replicas") -> int:
     """Return the sum of a count in the sets' statuses. Source: GetActualReplicaCountForReplicaSets and similar."""
-    return sum(status_of(one, field) for one in sets)
+    return sum(status_of(replica_set, field) for replica_set in sets)
 
 
 def terminating_count(sets: Iterable[ReplicaSet]) -> int | None:
@@ -86,14 +86,14 @@ def terminating_count(sets: Iterable[ReplicaSet]) -> int | None:
 
     Source: GetTerminatingReplicaCountForReplicaSets.
     """
-    counts: list[int | None] = [one.status.get("terminatingReplicas") for one in sets]
+    counts: list[int | None] = [replica_set.status.get("terminatingReplicas") for replica_set in sets]
     known = [count for count in counts if count is not None]
     return sum(known) if len(known) == len(counts) else None
 
 
 def active_sets(sets: Iterable[ReplicaSet]) -> list[ReplicaSet]:
     """Return the sets with `spec.replicas` above 0. Source: FilterActiveReplicaSets."""
-    return [one for one in sets if replicas_of(one) > 0]
+    return [replica_set for replica_set in sets if replicas_of(replica_set) > 0]
 
 
 def revision_of(obj: Any) -> int:
@@ -102,28 +102,28 @@ def revision_of(obj: Any) -> int:
     return int(text) if text.isdigit() else 0
 
 
-def number_of(one: ReplicaSet, annotation: str) -> int | None:
+def number_of(replica_set: ReplicaSet, annotation: str) -> int | None:
     """Return the count in an annotation of a ReplicaSet; None for an invalid or missing one.
 
     Source: getNonNegativeInt32FromAnnotationVerbose.
     """
-    text = one.metadata.annotations.get(annotation, "")
+    text = replica_set.metadata.annotations.get(annotation, "")
     return int(text) if text.isdigit() and int(text) <= MAX_INT32 else None
 
 
 def find_new_replica_set(deployment: Deployment, sets: Sequence[ReplicaSet]) -> ReplicaSet | None:
     """Return the oldest set with the Deployment's template. Source: FindNewReplicaSet, EqualIgnoreHash."""
     wanted = template_hash(deployment.spec.template, status_of(deployment, "collisionCount"))
-    for one in sorted(sets, key=age):
-        if one.metadata.labels.get(HASH) == wanted or _hash_without_label(one) == template_hash(
+    for replica_set in sorted(sets, key=age):
+        if replica_set.metadata.labels.get(HASH) == wanted or _hash_without_label(replica_set) == template_hash(
             deployment.spec.template
         ):
-            return one
+            return replica_set
     return None
 
 
-def _hash_without_label(one: ReplicaSet) -> str:
-    template = one.spec.template
+def _hash_without_label(replica_set: ReplicaSet) -> str:
+    template = replica_set.spec.template
     labels = {key: value for key, value in template.metadata.labels.items() if key != HASH}
     from kitlib.api.serialize import deepcopy
 
@@ -142,15 +142,15 @@ def active_or_latest(newest: ReplicaSet | None, old: Sequence[ReplicaSet]) -> Re
     return active[0] if len(active) == 1 else None
 
 
-def is_saturated(deployment: Deployment, one: ReplicaSet | None) -> bool:
+def is_saturated(deployment: Deployment, replica_set: ReplicaSet | None) -> bool:
     """Return whether the new set has its desired size and all its pods are available. Source: IsSaturated."""
-    if one is None:
+    if replica_set is None:
         return False
     wanted = replicas_of(deployment)
     return (
-        replicas_of(one) == wanted
-        and number_of(one, DESIRED_REPLICAS) == wanted
-        and status_of(one, "availableReplicas") == wanted
+        replicas_of(replica_set) == wanted
+        and number_of(replica_set, DESIRED_REPLICAS) == wanted
+        and status_of(replica_set, "availableReplicas") == wanted
     )
 
 
@@ -172,20 +172,20 @@ def new_rs_new_replicas(deployment: Deployment, sets: Sequence[ReplicaSet], newe
     return own if room <= 0 else own + min(room, wanted - own)
 
 
-def get_proportion(one: ReplicaSet, deployment: Deployment, to_add: int, added: int) -> int:
+def get_proportion(replica_set: ReplicaSet, deployment: Deployment, to_add: int, added: int) -> int:
     """Return the set's share of the pods to add or, if negative, to remove. Source: GetReplicaSetProportion."""
-    if replicas_of(one) == 0 or to_add == 0 or to_add == added:
+    if replicas_of(replica_set) == 0 or to_add == 0 or to_add == added:
         return 0
-    fraction, allowed = _fraction(one, deployment), to_add - added
+    fraction, allowed = _fraction(replica_set, deployment), to_add - added
     return min(fraction, allowed) if to_add > 0 else max(fraction, allowed)
 
 
-def _fraction(one: ReplicaSet, deployment: Deployment) -> int:
+def _fraction(replica_set: ReplicaSet, deployment: Deployment) -> int:
     """Source: getReplicaSetFraction."""
-    size = replicas_of(one)
+    size = replicas_of(replica_set)
     if replicas_of(deployment) == 0:
         return -size
-    before = number_of(one, MAX_REPLICAS) or status_of(deployment, "replicas")
+    before = number_of(replica_set, MAX_REPLICAS) or status_of(deployment, "replicas")
     if not before:
         return 0
     # The size relative to the Deployment's total at the last scaling (annotation max-replicas), because
@@ -267,4 +267,4 @@ def set_condition(conditions: Sequence[dict[str, Any]], new: dict[str, Any]) -> 
 
 def without_condition(conditions: Sequence[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
     """Return the conditions without those of a type. Source: RemoveDeploymentCondition."""
-    return [one for one in conditions if one["type"] != kind]
+    return [condition for condition in conditions if condition["type"] != kind]

@@ -45,8 +45,8 @@ def finished_at(pod: Pod) -> datetime:
 
     Source: getFinishedTime.
     """
-    stay = {one.name for one in pod.spec.init_containers if one.restart_policy == "Always"}
-    sidecars = [one for one in pod.status.init_container_statuses if one.name in stay]
+    stay = {container.name for container in pod.spec.init_containers if container.restart_policy == "Always"}
+    sidecars = [status for status in pod.status.init_container_statuses if status.name in stay]
     last = _last_end([*pod.status.container_statuses, *sidecars])
     if last is not None:
         return last

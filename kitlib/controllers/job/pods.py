@@ -46,7 +46,7 @@ def new_pod(job: Job, index: int | None) -> Pod:
 
         variable: EnvVar = from_dict({"name": INDEX_VARIABLE, "valueFrom": source}, EnvVar)
         for container in (*pod.spec.containers, *pod.spec.init_containers):
-            if all(one.name != INDEX_VARIABLE for one in container.env):
+            if all(env_var.name != INDEX_VARIABLE for env_var in container.env):
                 container.env = [*container.env, variable]
     pod.metadata.finalizers = [*pod.metadata.finalizers, FINALIZER]
     return pod
@@ -116,9 +116,9 @@ def match_failure_policy(policy: PodFailurePolicy | None, pod: Pod) -> PolicyMat
                 text = f"Container {container.name} for pod {pod.key} failed with exit code {exit_code(container)}"
                 return PolicyMatch(rule.action, f"{text} matching {rule.action} rule at index {number}")
         for pattern in rule.on_pod_conditions:
-            for one in pod.status.conditions:
-                if one.type == pattern.type and one.status == pattern.status:
-                    text = f"Pod {pod.key} has condition {one.type}"
+            for condition in pod.status.conditions:
+                if condition.type == pattern.type and condition.status == pattern.status:
+                    text = f"Pod {pod.key} has condition {condition.type}"
                     return PolicyMatch(rule.action, f"{text} matching {rule.action} rule at index {number}")
     return PolicyMatch("Count", "")
 

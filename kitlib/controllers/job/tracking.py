@@ -29,7 +29,10 @@ _FINAL = {TARGET: "Failed", SUCCESS: "Complete", "Failed": "Failed"}
 
 def condition_of(job: Job, kind: str) -> Condition | None:
     """Return the Job's condition of a type if it is true; else None."""
-    return next((one for one in job.status.conditions if one.type == kind and one.status == "True"), None)
+    return next(
+        (condition for condition in job.status.conditions if condition.type == kind and condition.status == "True"),
+        None,
+    )
 
 
 def ensure_condition(status: JobStatus, kind: str, value: str, reason: str, message: str, now: datetime) -> bool:
@@ -37,7 +40,7 @@ def ensure_condition(status: JobStatus, kind: str, value: str, reason: str, mess
 
     Source: ensureJobConditionStatus.
     """
-    standing = next((one for one in status.conditions if one.type == kind), None)
+    standing = next((condition for condition in status.conditions if condition.type == kind), None)
     if standing is None and value == "False":
         return False
     if standing is not None and (standing.status, standing.reason, standing.message) == (value, reason, message):

@@ -301,7 +301,7 @@ class HorizontalController(Controller):
 
     def _put(self, status: HorizontalPodAutoscalerStatus, kind: str, note: Note) -> None:
         """Source: setConditionInList."""
-        old = next((one for one in status.conditions if one.type == kind), None)
+        old = next((condition for condition in status.conditions if condition.type == kind), None)
         changed = old is None or old.status != note.status
         new = Condition(
             type=kind,
@@ -311,7 +311,9 @@ class HorizontalController(Controller):
             last_transition_time=self.now() if changed or old is None else old.last_transition_time,
         )
         status.conditions = (
-            [*status.conditions, new] if old is None else [new if one is old else one for one in status.conditions]
+            [*status.conditions, new]
+            if old is None
+            else [new if condition is old else condition for condition in status.conditions]
         )
 
 

@@ -81,14 +81,14 @@ def stabilize(
     windows = up.stabilization_window_seconds or 0, down.stabilization_window_seconds or 0
     lowest = highest = desired
     kept = []
-    for one in history.recommendations:
-        age = (now - one.at).total_seconds()
+    for recommendation in history.recommendations:
+        age = (now - recommendation.at).total_seconds()
         if age < windows[0]:
-            lowest = min(lowest, one.replicas)
+            lowest = min(lowest, recommendation.replicas)
         if age < windows[1]:
-            highest = max(highest, one.replicas)
+            highest = max(highest, recommendation.replicas)
         if age < max(windows):
-            kept.append(one)
+            kept.append(recommendation)
     # The unstabilized recommendation is recorded; a stabilized one would prolong its own window.
     history.recommendations = [*kept, ScaleEvent(now, desired)]
     # Up to the lowest recent recommendation when scaling up, down to the highest one when scaling down: a short peak or
@@ -132,7 +132,7 @@ def limit(
 
 def _since(events: Sequence[ScaleEvent], seconds: int, now: datetime) -> int:
     """Return the number of replicas changed within a policy's period. Source: getReplicasChangePerPeriod."""
-    return sum(one.replicas for one in events if (now - one.at).total_seconds() < seconds)
+    return sum(event.replicas for event in events if (now - event.at).total_seconds() < seconds)
 
 
 def _start(current: int, history: ScaleHistory, period: int, now: datetime) -> int:
@@ -171,6 +171,6 @@ def note_scaling(hpa: HorizontalPodAutoscaler, history: ScaleHistory, before: in
     up, down = rules_of(hpa)
     for events, rules, change in ((history.up, up, after - before), (history.down, down, before - after)):
         longest = max((policy.period_seconds for policy in rules.policies or ()), default=0)
-        events[:] = [one for one in events if (now - one.at).total_seconds() < longest]
+        events[:] = [event for event in events if (now - event.at).total_seconds() < longest]
         if change > 0:
             events.append(ScaleEvent(now, change))

@@ -37,10 +37,10 @@ class StatefulSetController(Controller):
         super().__init__(manager)
         self.pace = Pace(self.now, REQUESTS_PER_POD)
 
-    def _may_replace(self, one: StatefulSet) -> bool:
+    def _may_replace(self, stateful_set: StatefulSet) -> bool:
         """Return whether a pod may be replaced now; otherwise queue the set for the time at which it may."""
-        key = key_of(one)
-        if self.pace.allowed(key, 1, f"{one.kind} {one.key}"):
+        key = key_of(stateful_set)
+        if self.pace.allowed(key, 1, f"{stateful_set.kind} {stateful_set.key}"):
             return True
         self.queue.add_after(key, self.pace.wait)
         return False

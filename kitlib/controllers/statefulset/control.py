@@ -119,28 +119,28 @@ class StatefulSetControl:
 
     def _process_replica(self, pod: Pod) -> bool:
         """Source: processReplica."""
-        controller, one = self.controller, self.one
+        controller, stateful_set = self.controller, self.one
         if pod.status.phase in TERMINAL_PHASES:
             if pod.metadata.deletion_timestamp is None and self.may_replace():
-                delete_stateful_pod(controller, one, pod)
+                delete_stateful_pod(controller, stateful_set, pod)
             return True
         if not is_created(pod):
-            if has_stale_claims(controller, one, pod):
+            if has_stale_claims(controller, stateful_set, pod):
                 return True
             if not self.may_replace():
                 return True
-            create_stateful_pod(controller, one, pod)
+            create_stateful_pod(controller, stateful_set, pod)
             return self._monotonic
         if pod.status.phase == "Pending":
-            create_claims(controller, one, pod)
+            create_claims(controller, stateful_set, pod)
         if self._monotonic:
             if is_terminating(pod) or not is_running_and_ready(pod):
                 return True
-            if not is_running_and_available(pod, one.spec.min_ready_seconds, controller.now()):
+            if not is_running_and_available(pod, stateful_set.spec.min_ready_seconds, controller.now()):
                 return True
-        if one.spec.volume_claim_templates:
-            update_claims_for_retention(controller, one, pod)
-        update_stateful_pod(controller, one, pod)
+        if stateful_set.spec.volume_claim_templates:
+            update_claims_for_retention(controller, stateful_set, pod)
+        update_stateful_pod(controller, stateful_set, pod)
         return False
 
     def _process_condemned(self, pod: Pod) -> bool:
@@ -191,7 +191,7 @@ class StatefulSetControl:
 
 
 def status_of(
-    controller: Controller, one: StatefulSet, current: str, update: str, pods: Iterable[Pod]
+    controller: Controller, stateful_set: StatefulSet, current: str, update: str, pods: Iterable[Pod]
 ) -> tuple[dict[str, Any], float]:
     """Return the status, and the seconds until the next ready pod is available.
 
@@ -199,10 +199,10 @@ def status_of(
     """
     pods = [pod for pod in pods if is_created(pod)]
     ready = [pod for pod in pods if is_running_and_ready(pod)]
-    waits = [available_in(pod, one.spec.min_ready_seconds, controller.now()) for pod in ready]
+    waits = [available_in(pod, stateful_set.spec.min_ready_seconds, controller.now()) for pod in ready]
     of_revision = [revision_of(pod) for pod in pods if not is_terminating(pod)]
     status = {
-        "observedGeneration": one.metadata.generation,
+        "observedGeneration": stateful_set.metadata.generation,
         "replicas": len(pods),
         "readyReplicas": len(ready),
         "availableReplicas": sum(wait == 0 for wait in waits),
@@ -210,9 +210,9 @@ def status_of(
         "updatedReplicas": of_revision.count(update),
         "currentRevision": current,
         "updateRevision": update,
-        "collisionCount": one.status.get("collisionCount", 0),
+        "collisionCount": stateful_set.status.get("collisionCount", 0),
     }
-    updated = status["updatedReplicas"] == status["replicas"] == replicas_of(one)
-    if one.spec.update_strategy.type != "OnDelete" and updated and len(ready) == len(pods):
+    updated = status["updatedReplicas"] == status["replicas"] == replicas_of(stateful_set)
+    if stateful_set.spec.update_strategy.type != "OnDelete" and updated and len(ready) == len(pods):
         status["currentReplicas"], status["currentRevision"] = status["updatedReplicas"], update
     return status, min((wait for wait in waits if wait), default=0.0)

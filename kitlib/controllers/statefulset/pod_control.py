@@ -25,24 +25,24 @@ from kitlib.controllers.statefulset.utils import (
 DELETE, RETAIN = "Delete", "Retain"
 
 
-def create_stateful_pod(controller: Controller, one: StatefulSet, pod: Pod) -> None:
+def create_stateful_pod(controller: Controller, stateful_set: StatefulSet, pod: Pod) -> None:
     """Create the pod's claims, then the pod.
 
     Raises:
         KitError: the API server rejected one of them.
     """
     try:
-        create_claims(controller, one, pod)
+        create_claims(controller, stateful_set, pod)
         controller.api.create(pod)
     except AlreadyExists:
         raise
     except KitError as error:
-        _pod_event(controller, one, "Create", pod, error)
+        _pod_event(controller, stateful_set, "Create", pod, error)
         raise
-    _pod_event(controller, one, "Create", pod, None)
+    _pod_event(controller, stateful_set, "Create", pod, None)
 
 
-def update_stateful_pod(controller: Controller, one: StatefulSet, pod: Pod) -> None:
+def update_stateful_pod(controller: Controller, stateful_set: StatefulSet, pod: Pod) -> None:
     """Restore the labels and the volumes that identify a pod of the set.
 
     Raises:
@@ -50,25 +50,25 @@ def update_stateful_pod(controller: Controller, one: StatefulSet, pod: Pod) -> N
 
     Source: UpdateStatefulPod, identityMatches, storageMatches.
     """
-    ordinal = ordinal_of(pod, one.name)
-    known, stored = pod.metadata.labels.get(POD_NAME) == pod.name, storage_matches(pod, one, ordinal)
+    ordinal = ordinal_of(pod, stateful_set.name)
+    known, stored = pod.metadata.labels.get(POD_NAME) == pod.name, storage_matches(pod, stateful_set, ordinal)
     if known and stored:
         return
     changed = deepcopy(pod)
     changed.metadata.labels |= identity_of(pod.name, ordinal) if not known else {}
     if not stored:
-        put_storage(changed, one, ordinal)
+        put_storage(changed, stateful_set, ordinal)
     try:
         if not stored:
-            create_claims(controller, one, pod)
+            create_claims(controller, stateful_set, pod)
         controller.api.update(changed)
     except KitError as error:
-        _pod_event(controller, one, "Update", pod, error)
+        _pod_event(controller, stateful_set, "Update", pod, error)
         raise
-    _pod_event(controller, one, "Update", pod, None)
+    _pod_event(controller, stateful_set, "Update", pod, None)
 
 
-def delete_stateful_pod(controller: Controller, one: StatefulSet, pod: Pod) -> None:
+def delete_stateful_pod(controller: Controller, stateful_set: StatefulSet, pod: Pod) -> None:
     """Delete the pod and record an event on the set.
 
     Raises:
@@ -79,21 +79,21 @@ def delete_stateful_pod(controller: Controller, one: StatefulSet, pod: Pod) -> N
     except NotFound:
         return
     except KitError as error:
-        _pod_event(controller, one, "Delete", pod, error)
+        _pod_event(controller, stateful_set, "Delete", pod, error)
         raise
-    _pod_event(controller, one, "Delete", pod, None)
+    _pod_event(controller, stateful_set, "Delete", pod, None)
 
 
-def _pod_event(controller: Controller, one: StatefulSet, verb: str, pod: Pod, error: KitError | None) -> None:
+def _pod_event(controller: Controller, stateful_set: StatefulSet, verb: str, pod: Pod, error: KitError | None) -> None:
     if error is None:
-        message = f"{verb} Pod {pod.name} in StatefulSet {one.name} successful"
-        controller.event(one, "Normal", f"Successful{verb}", message)
+        message = f"{verb} Pod {pod.name} in StatefulSet {stateful_set.name} successful"
+        controller.event(stateful_set, "Normal", f"Successful{verb}", message)
     else:
-        message = f"{verb} Pod {pod.name} in StatefulSet {one.name} failed error: {error}"
-        controller.event(one, "Warning", f"Failed{verb}", message)
+        message = f"{verb} Pod {pod.name} in StatefulSet {stateful_set.name} failed error: {error}"
+        controller.event(stateful_set, "Warning", f"Failed{verb}", message)
 
 
-def create_claims(controller: Controller, one: StatefulSet, pod: Pod) -> None:
+def create_claims(controller: Controller, stateful_set: StatefulSet, pod: Pod) -> None:
     """Create all missing claims of the pod, even if one of them fails.
 
     Raises:
@@ -102,28 +102,28 @@ def create_claims(controller: Controller, one: StatefulSet, pod: Pod) -> None:
     Source: createPersistentVolumeClaims, recordClaimEvent.
     """
     wrong = []
-    for claim in claims_of(one, ordinal_of(pod, one.name)):
+    for claim in claims_of(stateful_set, ordinal_of(pod, stateful_set.name)):
         standing = controller.api.store.find(PersistentVolumeClaim, claim.name, claim.namespace, copy=False)
         if standing is not None:
             # The name is fixed, so the pod must wait until the old claim is gone.
             if standing.metadata.deletion_timestamp is not None:
                 wrong.append(f"pvc {claim.name} is being deleted")
             continue
-        what = f"Claim {claim.name} Pod {pod.name} in StatefulSet {one.name}"
+        what = f"Claim {claim.name} Pod {pod.name} in StatefulSet {stateful_set.name}"
         try:
             controller.api.create(claim)
         except KitError as error:
             wrong.append(f"failed to create PVC {claim.name}: {error}")
-            controller.event(one, "Warning", "FailedCreate", f"Create {what} failed error: {error}")
+            controller.event(stateful_set, "Warning", "FailedCreate", f"Create {what} failed error: {error}")
         else:
-            controller.event(one, "Normal", "SuccessfulCreate", f"Create {what} success")
+            controller.event(stateful_set, "Normal", "SuccessfulCreate", f"Create {what} success")
     if wrong:
         raise KitError(wrong[0] if len(wrong) == 1 else f"[{', '.join(wrong)}]")
 
 
-def has_stale_claims(controller: Controller, one: StatefulSet, pod: Pod) -> bool:
+def has_stale_claims(controller: Controller, stateful_set: StatefulSet, pod: Pod) -> bool:
     """Return whether a claim belongs to an earlier pod of this name. Source: PodClaimIsStale."""
-    for claim in claims_of(one, ordinal_of(pod, one.name)):
+    for claim in claims_of(stateful_set, ordinal_of(pod, stateful_set.name)):
         standing = controller.api.store.find(PersistentVolumeClaim, claim.name, claim.namespace, copy=False)
         if standing is not None and any(
             ref.kind == "Pod" and ref.name == pod.name and ref.uid != pod.metadata.uid
@@ -133,26 +133,26 @@ def has_stale_claims(controller: Controller, one: StatefulSet, pod: Pod) -> bool
     return False
 
 
-def update_claims_for_retention(controller: Controller, one: StatefulSet, pod: Pod) -> None:
+def update_claims_for_retention(controller: Controller, stateful_set: StatefulSet, pod: Pod) -> None:
     """Set the owner of the claims to the set, the pod or none, so that they are deleted as the policy demands.
 
     Source: updateClaimOwnerRefForSetAndPod.
     """
-    policy = one.spec.persistent_volume_claim_retention_policy
+    policy = stateful_set.spec.persistent_volume_claim_retention_policy
     deleted = policy.when_deleted if policy is not None else RETAIN
     scaled = policy.when_scaled if policy is not None else RETAIN
-    condemned = ordinal_of(pod, one.name) not in ordinals_of(one)
+    condemned = ordinal_of(pod, stateful_set.name) not in ordinals_of(stateful_set)
     owner: KubeObject | None = None
     # The garbage collector deletes the claims after their owner: after the condemned pod, or after the set.
     if scaled == DELETE and condemned:
         owner = pod
     elif deleted == DELETE:
-        owner = one
-    for claim in claims_of(one, ordinal_of(pod, one.name)):
+        owner = stateful_set
+    for claim in claims_of(stateful_set, ordinal_of(pod, stateful_set.name)):
         standing = controller.api.store.find(PersistentVolumeClaim, claim.name, claim.namespace, copy=False)
         if standing is None:
             continue
-        uids = {one.metadata.uid, pod.metadata.uid}
+        uids = {stateful_set.metadata.uid, pod.metadata.uid}
         kept = [ref for ref in standing.metadata.owner_references if ref.uid not in uids]
         wanted = kept + ([_reference(owner)] if owner is not None else [])
         if wanted != standing.metadata.owner_references:

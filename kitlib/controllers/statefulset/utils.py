@@ -19,19 +19,19 @@ POD_NAME = "statefulset.kubernetes.io/pod-name"
 POD_INDEX = "apps.kubernetes.io/pod-index"
 
 
-def replicas_of(one: StatefulSet) -> int:
+def replicas_of(stateful_set: StatefulSet) -> int:
     """Return `spec.replicas`, 1 by default."""
-    return 1 if one.spec.replicas is None else one.spec.replicas
+    return 1 if stateful_set.spec.replicas is None else stateful_set.spec.replicas
 
 
-def start_of(one: StatefulSet) -> int:
+def start_of(stateful_set: StatefulSet) -> int:
     """Return the lowest ordinal. Source: getStartOrdinal."""
-    return one.spec.ordinals.start if one.spec.ordinals is not None else 0
+    return stateful_set.spec.ordinals.start if stateful_set.spec.ordinals is not None else 0
 
 
-def ordinals_of(one: StatefulSet) -> range:
+def ordinals_of(stateful_set: StatefulSet) -> range:
     """Return the ordinals that the set should have."""
-    return range(start_of(one), start_of(one) + replicas_of(one))
+    return range(start_of(stateful_set), start_of(stateful_set) + replicas_of(stateful_set))
 
 
 def ordinal_of(pod: Pod, parent: str) -> int:
@@ -70,31 +70,31 @@ def revision_of(pod: Pod) -> str:
     return pod.metadata.labels.get(REVISION_LABEL, "")
 
 
-def claim_name(template: PersistentVolumeClaim, one: StatefulSet, ordinal: int) -> str:
+def claim_name(template: PersistentVolumeClaim, stateful_set: StatefulSet, ordinal: int) -> str:
     """Source: getPersistentVolumeClaimName."""
-    return f"{template.name}-{one.name}-{ordinal}"
+    return f"{template.name}-{stateful_set.name}-{ordinal}"
 
 
-def claims_of(one: StatefulSet, ordinal: int) -> list[PersistentVolumeClaim]:
+def claims_of(stateful_set: StatefulSet, ordinal: int) -> list[PersistentVolumeClaim]:
     """Return the claims of the pod with an ordinal. Source: getPersistentVolumeClaims."""
     claims = []
-    for template in one.spec.volume_claim_templates:
+    for template in stateful_set.spec.volume_claim_templates:
         claim = deepcopy(template)
         claim.api_version, claim.kind = "v1", "PersistentVolumeClaim"
-        claim.metadata.name = claim_name(template, one, ordinal)
-        claim.metadata.namespace = one.namespace
-        selector = one.spec.selector.match_labels if one.spec.selector is not None else {}
+        claim.metadata.name = claim_name(template, stateful_set, ordinal)
+        claim.metadata.namespace = stateful_set.namespace
+        selector = stateful_set.spec.selector.match_labels if stateful_set.spec.selector is not None else {}
         claim.metadata.labels = {**claim.metadata.labels, **selector}
         claims.append(claim)
     return claims
 
 
-def new_pod(one: StatefulSet, template: PodTemplateSpec, revision: str, ordinal: int) -> Pod:
+def new_pod(stateful_set: StatefulSet, template: PodTemplateSpec, revision: str, ordinal: int) -> Pod:
     """Return a new pod with an ordinal. Source: newStatefulSetPod, initIdentity, updateStorage."""
-    pod = pod_from_template(template, one, name=f"{one.name}-{ordinal}")
+    pod = pod_from_template(template, stateful_set, name=f"{stateful_set.name}-{ordinal}")
     pod.metadata.labels |= {**identity_of(pod.name, ordinal), REVISION_LABEL: revision}
-    pod.spec.hostname, pod.spec.subdomain = pod.name, one.spec.service_name
-    put_storage(pod, one, ordinal)
+    pod.spec.hostname, pod.spec.subdomain = pod.name, stateful_set.spec.service_name
+    put_storage(pod, stateful_set, ordinal)
     return pod
 
 
@@ -103,21 +103,25 @@ def identity_of(name: str, ordinal: int) -> dict[str, str]:
     return {POD_NAME: name, POD_INDEX: str(ordinal)}
 
 
-def put_storage(pod: Pod, one: StatefulSet, ordinal: int) -> None:
+def put_storage(pod: Pod, stateful_set: StatefulSet, ordinal: int) -> None:
     """Make the claims the pod's first volumes, in place. Source: updateStorage."""
     claimed = {
         claim.name: Volume(
             name=claim.name,
-            persistent_volume_claim=PersistentVolumeClaimVolumeSource(claim_name=claim_name(claim, one, ordinal)),
+            persistent_volume_claim=PersistentVolumeClaimVolumeSource(
+                claim_name=claim_name(claim, stateful_set, ordinal)
+            ),
         )
-        for claim in one.spec.volume_claim_templates
+        for claim in stateful_set.spec.volume_claim_templates
     }
     others = [volume for volume in pod.spec.volumes if volume.name not in claimed]
     pod.spec.volumes = [*claimed.values(), *others]
 
 
-def storage_matches(pod: Pod, one: StatefulSet, ordinal: int) -> bool:
+def storage_matches(pod: Pod, stateful_set: StatefulSet, ordinal: int) -> bool:
     """Return whether the pod has a volume for each of its claims. Source: storageMatches."""
     sources = {volume.name: volume.persistent_volume_claim for volume in pod.spec.volumes}
     used = {name: source.claim_name for name, source in sources.items() if source is not None}
-    return all(used.get(c.name) == claim_name(c, one, ordinal) for c in one.spec.volume_claim_templates)
+    return all(
+        used.get(c.name) == claim_name(c, stateful_set, ordinal) for c in stateful_set.spec.volume_claim_templates
+    )

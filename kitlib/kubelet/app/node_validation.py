@@ -107,14 +107,14 @@ def _memory_manager(node: NodeConfig) -> Iterator[str]:
         return
     nodes = set(node.machine.numa_memory) or {cpu.numa for cpu in node.machine.cpus}
     by_type: dict[str, Quantity] = {}
-    for one in settings.reserved_memory:
-        if one.numa_node not in nodes:
+    for reserved_memory in settings.reserved_memory:
+        if reserved_memory.numa_node not in nodes:
             yield (
-                f"the reserved memory configuration references a NUMA node {one.numa_node} that does not exist on this "
-                "machine"
+                f"the reserved memory configuration references a NUMA node {reserved_memory.numa_node} that does not "
+                "exist on this machine"
             )
             return
-        for name, amount in one.limits.items():
+        for name, amount in reserved_memory.limits.items():
             by_type[name] = by_type[name] + amount if name in by_type else amount
     kept = node_allocatable_reservation(node.machine.container_manager_capacity(), node.reservations)
     nothing = Quantity.from_int(0, "DecimalSI")

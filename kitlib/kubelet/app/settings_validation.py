@@ -239,24 +239,24 @@ def _reserved_cpus(s: KubeletSettings) -> Iterator[str]:
 def _reserved_memory(s: KubeletSettings) -> Iterator[str]:
     """Source: validateReservedMemoryConfiguration."""
     seen: set[tuple[int, str]] = set()
-    for one in s.reserved_memory:
-        for name, amount in one.limits.items():
+    for reserved_memory in s.reserved_memory:
+        for name, amount in reserved_memory.limits.items():
             if name != "memory" and not name.startswith("hugepages-"):
                 yield (
-                    f'invalid configuration: the limit type "{name}" for NUMA node {one.numa_node} is not supported, '
-                    "only [memory hugepages-<HugePageSize>] is accepted"
+                    f'invalid configuration: the limit type "{name}" for NUMA node {reserved_memory.numa_node} is not '
+                    "supported, only [memory hugepages-<HugePageSize>] is accepted"
                 )
             if amount.is_zero():
                 yield (
-                    f"invalid configuration: reserved memory may not be zero for NUMA node {one.numa_node} "
+                    f"invalid configuration: reserved memory may not be zero for NUMA node {reserved_memory.numa_node} "
                     f'and resource "{name}"'
                 )
-            if (one.numa_node, name) in seen:
+            if (reserved_memory.numa_node, name) in seen:
                 yield (
                     "invalid configuration: the reserved memory has a duplicate value for NUMA node "
-                    f'{one.numa_node} and resource "{name}"'
+                    f'{reserved_memory.numa_node} and resource "{name}"'
                 )
-            seen.add((one.numa_node, name))
+            seen.add((reserved_memory.numa_node, name))
 
 
 def _memory_qos(s: KubeletSettings, gates: Release) -> Iterator[str]:

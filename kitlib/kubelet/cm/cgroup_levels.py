@@ -72,8 +72,8 @@ def container_id(uid: str, name: str) -> str:
 
 def running_containers(pod: Pod) -> list[Container]:
     """Return the containers of a started pod: sidecars, containers, ephemeral containers that have not ended."""
-    ended = {one.name for one in pod.status.ephemeral_container_statuses if "terminated" in one.state}
-    ephemeral = [one for one in pod.spec.ephemeral_containers if one.name not in ended]
+    ended = {status.name for status in pod.status.ephemeral_container_statuses if "terminated" in status.state}
+    ephemeral = [container for container in pod.spec.ephemeral_containers if container.name not in ended]
     return [*filter(is_restartable_init, pod.spec.init_containers), *pod.spec.containers, *ephemeral]
 
 

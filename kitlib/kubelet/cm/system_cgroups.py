@@ -61,17 +61,17 @@ def system_steps(processes: Iterable[SystemProcess], target: str) -> list[Proces
     Source: ensureSystemCgroups, isKernelPid.
     """
     steps = []
-    for one in processes:
-        if one.cgroup != ROOT:
+    for process in processes:
+        if process.cgroup != ROOT:
             continue
-        if one.pid == 1:
-            steps.append(ProcessMove(one, why="process 1 is never moved"))
-        elif one.kernel:
+        if process.pid == 1:
+            steps.append(ProcessMove(process, why="process 1 is never moved"))
+        elif process.kernel:
             steps.append(
-                ProcessMove(one, why="a thread of the kernel is never moved: others may wait for what it holds")
+                ProcessMove(process, why="a thread of the kernel is never moved: others may wait for what it holds")
             )
         else:
-            steps.append(ProcessMove(one, place(target), why="it stood in the root cgroup"))
+            steps.append(ProcessMove(process, place(target), why="it stood in the root cgroup"))
     return steps
 
 
@@ -85,7 +85,7 @@ def kubelet_step(processes: Iterable[SystemProcess], target: str, score: int) ->
 
     Source: ensureProcessInContainerWithOOMScore.
     """
-    own = next((one for one in processes if one.name == KUBELET), None)
+    own = next((process for process in processes if process.name == KUBELET), None)
     if own is None:
         return None
     moves = bool(target) and own.cgroup != place(target)

@@ -197,7 +197,9 @@ def _from_data(attribute: str, value: Any) -> Any:
     if attribute == "cpu_cfs_quota_period":
         return round(duration(value) * 1e6)
     if attribute == "shutdown_grace_period_by_pod_priority":
-        return tuple((int(one["priority"]), int(one["shutdownGracePeriodSeconds"])) for one in _mappings(value))
+        return tuple(
+            (int(mapping["priority"]), int(mapping["shutdownGracePeriodSeconds"])) for mapping in _mappings(value)
+        )
     if attribute == "reserved_memory":
         value = _mappings(value)
         return tuple(

@@ -202,15 +202,15 @@ def eviction_message(
     over: dict[str, str] = {}
     # Ephemeral containers cannot request resources, so any usage would exceed their request: upstream ignores them.
     declared = {c.name: c for c in containers_of(pod)}
-    for one in stats.containers:
-        amount = _container_usage(resource, one)
-        if one.name not in declared or amount is None:
+    for container in stats.containers:
+        amount = _container_usage(resource, container)
+        if container.name not in declared or amount is None:
             continue
-        requested = declared[one.name].resources.requests.get(resource, Quantity.from_int(0, "DecimalSI"))
+        requested = declared[container.name].resources.requests.get(resource, Quantity.from_int(0, "DecimalSI"))
         used = _bytes(amount)
         if used > requested:
-            message += _consumption("Container", one.name, used, requested, resource)
-            over[one.name] = str(used)
+            message += _consumption("Container", container.name, used, requested, resource)
+            over[container.name] = str(used)
     annotations[OFFENDING_CONTAINERS] = ",".join(over)
     annotations[OFFENDING_CONTAINERS_USAGE] = ",".join(over.values())
     annotations[STARVED_RESOURCE] = resource

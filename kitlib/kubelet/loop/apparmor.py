@@ -19,7 +19,7 @@ REFUSAL = PodRefusal("AppArmor", "Cannot enforce AppArmor: AppArmor is not enabl
 
 def is_required(pod: Pod) -> bool:
     """Return whether a pod has a profile that a kernel without AppArmor cannot enforce."""
-    contexts = [pod.spec.security_context, *(one.security_context for one in containers_of(pod))]
+    contexts = [pod.spec.security_context, *(container.security_context for container in containers_of(pod))]
     profiles = [context.app_armor_profile for context in contexts if context is not None]
     if any(profile is not None and profile.type != UNCONFINED for profile in profiles):
         return True

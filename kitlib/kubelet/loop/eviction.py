@@ -238,8 +238,8 @@ def _storage_message(pod: Pod, stats: PodStats, release: Release) -> str:
     if whole is not None and stats.disk() > whole.value():
         return f"Pod ephemeral local storage usage exceeds the total limit of containers {whole}. "
     limits = {c.name: c.resources.limits[_EPHEMERAL] for c in pod.spec.containers if _EPHEMERAL in c.resources.limits}
-    for one in stats.containers:
-        limit = limits.get(one.name)
-        if limit is not None and limit.value() and (one.rootfs or 0) + (one.logs or 0) > limit.value():
-            return f'Container {one.name} exceeded its local ephemeral storage limit "{limit}". '
+    for container in stats.containers:
+        limit = limits.get(container.name)
+        if limit is not None and limit.value() and (container.rootfs or 0) + (container.logs or 0) > limit.value():
+            return f'Container {container.name} exceeded its local ephemeral storage limit "{limit}". '
     return ""

@@ -109,7 +109,7 @@ class PodKiller:
 
     def go_on(self, worker: PodWorker) -> None:
         """Continue the stops that wait for a hook or for other containers."""
-        worker.terminations = [one for one in worker.terminations if not one.go_on()]
+        worker.terminations = [termination for termination in worker.terminations if not termination.go_on()]
 
     def stop_sandbox(self, worker: PodWorker) -> None:
         """Stop the pause container if no container runs. Source: kuberuntime killPodWithSyncResult."""

@@ -162,10 +162,10 @@ class PodSyncer:
     def collect(self) -> bool:
         """Record the containers that have ended; return whether there are any."""
         gone = self._node.runtime.ended()
-        for one in gone:
-            found = self._pods.containers.get(one.id)
+        for ended in gone:
+            found = self._pods.containers.get(ended.id)
             if found is not None:
-                self.faults.each([found[0]], partial(self._note, state=found[1], gone=one))
+                self.faults.each([found[0]], partial(self._note, state=found[1], gone=ended))
         return bool(gone)
 
     def probe(self) -> bool:

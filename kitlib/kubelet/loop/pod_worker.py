@@ -146,9 +146,9 @@ class PodWorker:
 
     def cancel_termination(self, state: ContainerState) -> None:
         """Cancel the stop of a container that waits for its hook or for other containers."""
-        for one in self.terminations:
-            if one.state is state:
-                one.cancel()
+        for termination in self.terminations:
+            if termination.state is state:
+                termination.cancel()
         self.terminations = [one for one in self.terminations if one.state is not state]
 
     @property
@@ -191,9 +191,9 @@ class PodWorker:
     def _add_ephemerals(self) -> None:
         """Add new ephemeral containers; none is ever removed. Source: ValidatePodEphemeralContainersUpdate."""
         known = {state.container.name for state in self.ephemerals}
-        for one in self.pod.spec.ephemeral_containers:
-            if one.name not in known:
-                self.ephemerals.append(ContainerState(one, container_id(self.pod.metadata.uid, one.name)))
+        for container in self.pod.spec.ephemeral_containers:
+            if container.name not in known:
+                self.ephemerals.append(ContainerState(container, container_id(self.pod.metadata.uid, container.name)))
 
     @property
     def resizing(self) -> bool:
@@ -449,4 +449,4 @@ class PodWorker:
         ):
             if reason:
                 own.append(Condition(type=kind, status="True", reason=reason, message=message))
-        return made + [dated(one, before.get(one.type), now, generation) for one in own]
+        return made + [dated(condition, before.get(condition.type), now, generation) for condition in own]

@@ -85,8 +85,8 @@ def _by_distance(pods: Sequence[Pod], missing: Requirements, release: Release) -
     while missing:
         if not left:
             raise PreemptionError(f"no set of running pods found to reclaim resources: {_text(missing)}")
-        best = min(left, key=lambda one: (_distance(missing, one, release), _request(one, "memory", release),
-                                          _request(one, "cpu", release)))  # fmt: skip
+        best = min(left, key=lambda pod: (_distance(missing, pod, release), _request(pod, "memory", release),
+                                          _request(pod, "cpu", release)))  # fmt: skip
         missing = _subtract(missing, [best], release)
         chosen.append(best)
         left.remove(best)

@@ -59,8 +59,8 @@ def found_after_boot(worker: PodWorker, seconds: float, now: datetime) -> None:
         now: the current date.
     """
     worker.sandbox_changed, worker.has_sandbox, worker.address = worker.has_sandbox, False, ""
-    for one in worker.terminations:  # hooks end with their containers
-        one.cancel()
+    for termination in worker.terminations:  # hooks end with their containers
+        termination.cancel()
     worker.terminations, worker.starting = [], None
     for state in worker.states:
         if state.alive:

@@ -30,12 +30,12 @@ PENDING, IN_PROGRESS = "PodResizePending", "PodResizeInProgress"
 """Conditions of the pod."""
 
 
-def same_resources(one: Pod, other: Pod) -> bool:
+def same_resources(pod: Pod, other: Pod) -> bool:
     """Return whether two versions of a pod have the same resources."""
     theirs = {c.name: c.resources for c in containers_of(other)}
-    if one.spec.resources != other.spec.resources:
+    if pod.spec.resources != other.spec.resources:
         return False
-    return all(c.resources == theirs.get(c.name) for c in containers_of(one))
+    return all(c.resources == theirs.get(c.name) for c in containers_of(pod))
 
 
 def with_resources(pod: Pod, of: Pod) -> Pod:

@@ -48,7 +48,7 @@ def restarts_all_containers(container: Container, exit_code: int, release: Relea
 
 def could_restart_all_containers(spec: PodSpec, release: Release) -> bool:
     """Return whether any rule of a pod restarts all of its containers. Source: AllContainersCouldRestart."""
-    rules = [rule for one in (*spec.init_containers, *spec.containers) for rule in one.restart_policy_rules]
+    rules = [rule for container in (*spec.init_containers, *spec.containers) for rule in container.restart_policy_rules]
     return any(rule.action == RESTART_ALL for rule in rules) and release.enabled(RESTART_ALL_GATE)
 
 

@@ -199,7 +199,7 @@ def _ready(pod: Pod, containers: Condition) -> Condition:
     """
     if containers.status != "True":
         return Condition(type=READY, status=containers.status, reason=containers.reason, message=containers.message)
-    standing = {one.type: one.status for one in pod.status.conditions}
+    standing = {condition.type: condition.status for condition in pod.status.conditions}
     wrong = []
     for gate in pod.spec.readiness_gates:
         status = standing.get(gate.condition_type)
@@ -219,8 +219,8 @@ def _containers_ready(
     if phase in TERMINAL_PHASES:
         reason = "PodCompleted" if phase == "Succeeded" else "PodFailed"
         return Condition(type=CONTAINERS_READY, status="False", reason=reason)
-    sidecars = {one.name for one in pod.spec.init_containers if is_restartable_init(one)}
-    unready = [one.name for one in (*(s for s in inits if s.name in sidecars), *mains) if not one.ready]
+    sidecars = {container.name for container in pod.spec.init_containers if is_restartable_init(container)}
+    unready = [status.name for status in (*(s for s in inits if s.name in sidecars), *mains) if not status.ready]
     if not unready:
         return Condition(type=CONTAINERS_READY, status="True")
     message = f"containers with unready status: [{' '.join(unready)}]"
@@ -234,11 +234,13 @@ def _initialized(
     if phase == "Succeeded":
         return Condition(type=INITIALIZED, status="True", reason="PodCompleted")
     # After a regular container has started, a restarting sidecar does not make the pod uninitialized again.
-    if any("running" in one.state or "terminated" in one.state for one in mains):
+    if any("running" in main.state or "terminated" in main.state for main in mains):
         return Condition(type=INITIALIZED, status="True")
-    sidecars = {one.name for one in pod.spec.init_containers if is_restartable_init(one)}
-    incomplete = [one.name for one in inits if not (one.started if one.name in sidecars else one.ready)]
-    stays = keeps and any(one.type == INITIALIZED and one.status == "True" for one in pod.status.conditions)
+    sidecars = {container.name for container in pod.spec.init_containers if is_restartable_init(container)}
+    incomplete = [init.name for init in inits if not (init.started if init.name in sidecars else init.ready)]
+    stays = keeps and any(
+        condition.type == INITIALIZED and condition.status == "True" for condition in pod.status.conditions
+    )
     if not incomplete or stays:
         return Condition(type=INITIALIZED, status="True")
     message = f"containers with incomplete status: [{' '.join(incomplete)}]"

@@ -40,8 +40,8 @@ def forbidden_sysctl(pod: Pod, unsafe: Sequence[str], release: Release) -> str:
     """
     context = pod.spec.security_context
     safe = [name for name, since in SAFE if since <= release.minor]
-    for one in context.sysctls if context is not None else ():
-        name = _normalized(one.name)
+    for sysctl in context.sysctls if context is not None else ():
+        name = _normalized(sysctl.name)
         if not any(name.startswith(p[:-1]) if p.endswith("*") else name == p for p in (*safe, *unsafe)):
             return f'forbidden sysctl: "{name}" not allowlisted'
         namespace = next((found for prefix, found in _NAMESPACES.items() if name.startswith(prefix)), "")

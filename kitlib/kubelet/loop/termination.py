@@ -21,7 +21,7 @@ def prerequisites(worker: PodWorker, state: ContainerState) -> list[ContainerSta
     """Return the containers that end before this one: for a sidecar the regular ones and the sidecar after it."""
     if state not in worker.inits or not is_restartable_init(state.container):
         return []
-    later = [one for one in worker.inits[worker.inits.index(state) + 1 :] if is_restartable_init(one.container)]
+    later = [init for init in worker.inits[worker.inits.index(state) + 1 :] if is_restartable_init(init.container)]
     return [*worker.mains, *later[:1]]
 
 
@@ -58,7 +58,7 @@ class Termination:
             return True
         if not self._hook_is_done():
             return False
-        if any(runtime.pid(one.id) for one in self._waits_for) and self._passed() < self._grace:
+        if any(runtime.pid(state.id) for state in self._waits_for) and self._passed() < self._grace:
             return False
         self._spend()
         self._killer.send_signal(self._worker, self.state, max(self._grace, MINIMUM_GRACE))

@@ -138,9 +138,11 @@ class VolumeManager:
 def _mounted_claims(pod: Pod) -> list[tuple[str, str]]:
     """Return the pod's volumes that a container mounts and that have a claim, with the claim's name."""
     containers = (*pod.spec.init_containers, *pod.spec.containers)
-    mounted = {one.name for container in containers for one in container.volume_mounts}
-    mounted |= {one.name for container in containers for one in container.volume_devices}
-    return [(one.name, name) for one in pod.spec.volumes if one.name in mounted and (name := claim_of(pod, one))]
+    mounted = {mount.name for container in containers for mount in container.volume_mounts}
+    mounted |= {device.name for container in containers for device in container.volume_devices}
+    return [
+        (volume.name, name) for volume in pod.spec.volumes if volume.name in mounted and (name := claim_of(pod, volume))
+    ]
 
 
 def _claim_problem(name: str, claim: PersistentVolumeClaim | None) -> str:

@@ -39,9 +39,9 @@ def field_value(pod: Pod, selector: ObjectFieldSelector) -> str:
         "spec.nodeName": pod.spec.node_name,
         "spec.serviceAccountName": pod.spec.service_account_name,
         "status.hostIP": pod.status.host_ip,
-        "status.hostIPs": ",".join(one.get("ip", "") for one in pod.status.host_ips),
+        "status.hostIPs": ",".join(ip.get("ip", "") for ip in pod.status.host_ips),
         "status.podIP": pod.status.pod_ip,
-        "status.podIPs": ",".join(one.get("ip", "") for one in pod.status.pod_ips),
+        "status.podIPs": ",".join(ip.get("ip", "") for ip in pod.status.pod_ips),
     }
     if path not in plain:
         raise KitError(f"unsupported fieldPath: {path}")

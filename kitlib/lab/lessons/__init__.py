@@ -42,7 +42,11 @@ def content(notebook: str) -> Content:
     module = importlib.import_module(name)
     questions: Sequence[Question] = module.QUESTIONS
     exercises: Sequence[Exercise] = module.EXERCISES
-    return Content({one.key: one for one in questions}, {one.key: one for one in exercises}, _written(notebook))
+    return Content(
+        {question.key: question for question in questions},
+        {exercise.key: exercise for exercise in exercises},
+        _written(notebook),
+    )
 
 
 def content_of_any_copy(notebook: str) -> Content:

@@ -17,8 +17,8 @@ def _requests(seen: Findings) -> dict[str, int]:
     """Return the two values of which the pod's request is the larger, in milli-CPU."""
     spec = seen.cluster.pod("pair").spec
     asked = {one.name: one.resources.requests["cpu"].milli_value() for one in [*spec.init_containers, *spec.containers]}
-    both = [one.name for one in spec.containers]
-    return {f"init: {one.name}": asked[one.name] for one in spec.init_containers} | {
+    both = [container.name for container in spec.containers]
+    return {f"init: {container.name}": asked[container.name] for container in spec.init_containers} | {
         " + ".join(both): sum(asked[name] for name in both)
     }
 

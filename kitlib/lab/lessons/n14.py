@@ -17,7 +17,7 @@ def _two_cpus() -> str:
     full = story("preemption")
     urgent = deepcopy(full.question)
     urgent.spec.containers[0].resources.requests["cpu"] = Quantity.parse("2")
-    pods = [urgent if one is full.question else one for one in full.pods]
+    pods = [urgent if pod is full.question else pod for pod in full.pods]
     return replace(full, pods=pods).decide().nominated
 
 

@@ -23,12 +23,12 @@ def _of_drain(found: Any) -> str:
     """Return the answer that a drain carried out on a copy gives."""
     if found.refused:
         return REFUSED
-    return MOVED if any(one.kind == "moves" for one in found.effects) else GONE
+    return MOVED if any(effect.kind == "moves" for effect in found.effects) else GONE
 
 
 def _of_growth(found: Any) -> str:
     """Return the answer that added nodes give: a pod without a change still waits."""
-    kinds = {one.kind for one in found.effects}
+    kinds = {effect.kind for effect in found.effects}
     return PREEMPTS if "preempted" in kinds else RUNS if "placed" in kinds else WAITS
 
 

@@ -107,7 +107,7 @@ QUESTIONS = [
 
 
 def _mend(answer: Any, cluster: Any) -> str:
-    api = next((one for one in cluster.pods() if one.name == "api"), None)
+    api = next((pod for pod in cluster.pods() if pod.name == "api"), None)
     if api is None:
         return "There is no pod api."
     quota = quota_of(pod_cgroup(cluster, "api"))

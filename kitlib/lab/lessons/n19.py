@@ -99,7 +99,7 @@ QUESTIONS = [
 
 
 def _mend(cluster: Any, _: Any) -> str:
-    scratch = next((one for one in cluster.pods() if one.name == "scratch"), None)
+    scratch = next((pod for pod in cluster.pods() if pod.name == "scratch"), None)
     if scratch is None:
         return "There is no pod scratch."
     if not scratch.status.container_statuses:

@@ -35,7 +35,7 @@ _KEPT = show.amounts(
 
 
 def _stays(cluster: Any, _: Any) -> str:
-    if not any(one.name == "cache" for one in cluster.pods()):
+    if not any(pod.name == "cache" for pod in cluster.pods()):
         return "There is no pod cache."
     found = cluster.pod("cache")
     if not found.status.container_statuses:

@@ -74,8 +74,8 @@ def _evictions() -> int:
     rule = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
     rule["labelSelector"] = {"matchLabels": {"app": "web"}}
     pods = [_replica(name, rule) for name in "aaaaab"]
-    for place, one in enumerate(pods):
-        one.metadata.name = one.metadata.uid = f"web-{place}"
+    for place, replica in enumerate(pods):
+        replica.metadata.name = replica.metadata.uid = f"web-{place}"
     return len(spread_evictions(nodes, pods))
 
 
@@ -103,7 +103,7 @@ QUESTIONS = [
         "sick",
         "What happens to the broken pod of worker during the drain?",
         choices=[MAY, STAYS],
-        answer_of=lambda answers: STAYS if any(one.startswith("429") for one in answers) else MAY,
+        answer_of=lambda answers: STAYS if any(answer.startswith("429") for answer in answers) else MAY,
         why="The budget requires 1 healthy pod, and 0 exist. The default unhealthyPodEvictionPolicy, "
         "IfHealthyBudget, allows the eviction of a broken pod only while enough other pods are healthy; "
         "AlwaysAllow always allows it.",

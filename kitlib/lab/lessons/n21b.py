@@ -35,7 +35,7 @@ def _constraint(answer: Any, _: Any) -> str:
             "The constraint must count web's pods (app: web). A constraint that selects none of these "
             "pods spreads nothing."
         )
-    if not any(one.possible for one in removals(nodes, pods)):
+    if not any(removal.possible for removal in removals(nodes, pods)):
         return (
             "No node may be removed: during the drain of a node, its zone counts as empty. Which nodes "
             "should the scheduler count?"

@@ -22,11 +22,11 @@ def _requests(seen: Findings, *counted: str) -> dict[str, float]:
     A pod with a pending resize has two: what it has and what it wants.
     """
     found: dict[str, float] = {}
-    for one in seen.cluster.pods():
-        wants = one.spec.containers[0].resources.requests["cpu"].milli_value()
-        states = one.status.container_statuses
+    for pod in seen.cluster.pods():
+        wants = pod.spec.containers[0].resources.requests["cpu"].milli_value()
+        states = pod.status.container_statuses
         has = states[0].resources.requests["cpu"].milli_value() if states and states[0].resources else wants
-        found |= {one.name: wants} if has == wants else {f"{one.name} has": has, f"{one.name} wants": wants}
+        found |= {pod.name: wants} if has == wants else {f"{pod.name} has": has, f"{pod.name} wants": wants}
     return found | {"together": sum(found[name] for name in counted)}
 
 

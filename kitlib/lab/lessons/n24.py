@@ -81,8 +81,8 @@ def _release(answer: Any, _: Any) -> str:
         return f"The grid has no parameter {missing[0]}."
     points = [row.point for row in answer.rows]
     wanted = {"maxSkew": {1}, "zones": {2}, "release": {"1.24", "1.30"}}
-    other = next((name for name, values in wanted.items() if {one[name] for one in points} != values), "")
-    honor = [one for one in points if one["nodeTaintsPolicy"] == "Honor"]
+    other = next((name for name, values in wanted.items() if {point[name] for point in points} != values), "")
+    honor = [point for point in points if point["nodeTaintsPolicy"] == "Honor"]
     problem = first_problem(
         (bool(answer.errors), f"A point ended in an error: {answer.errors[0].error if answer.errors else ''}"),
         (bool(other), f"The grid has other values of {other} than the exercise requires."),

@@ -210,7 +210,7 @@ class Api:
     def _credentials(self) -> dict[str, str]:
         """Return the authentication headers; the client renews an expired token."""
         settings: Callable[[], Mapping[str, Mapping[str, str]]] = self._client.configuration.auth_settings
-        return {one["key"]: one["value"] for one in settings().values() if one.get("value")}
+        return {setting["key"]: setting["value"] for setting in settings().values() if setting.get("value")}
 
 
 def refused(status: int, body: bytes) -> RequestFailed:

@@ -369,7 +369,7 @@ class Agent:
 
     def _take_objects(self, objects: list[dict[str, Any]]) -> None:
         """Store the node and the objects that its pods refer to; all others count as missing."""
-        made: list[Any] = [from_dict(one, KNOWN[one["kind"]]) for one in objects]
+        made: list[Any] = [from_dict(item, KNOWN[item["kind"]]) for item in objects]
         self._objects = {Reference(one.kind, one.metadata.namespace, one.metadata.name): one for one in made}
 
     def _note(self, pod: Pod, text: str) -> None:

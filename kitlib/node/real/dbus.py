@@ -177,8 +177,8 @@ def message(raw: bytes) -> Message:
     fields = dict(listed)
     at += -at % 8
     body = []
-    for one in types(fields.get(_SIGNATURE, "")):
-        value, at = unpack(one, raw, at)
+    for type_ in types(fields.get(_SIGNATURE, "")):
+        value, at = unpack(type_, raw, at)
         body.append(value)
     return Message(kind, serial, fields, body)
 

@@ -119,7 +119,7 @@ def _closed(path: Path) -> Path | None:
     try:
         os.stat(path)
     except PermissionError:
-        return next((one for one in reversed(path.parents) if not os.access(one, os.X_OK)), path)
+        return next((parent for parent in reversed(path.parents) if not os.access(parent, os.X_OK)), path)
     except OSError:
         return None
     return None if os.access(path, os.R_OK | os.W_OK) else path
@@ -237,9 +237,9 @@ def reach(environment: Mapping[str, str] | None = None) -> tuple[Any, EngineEndp
                 client.close()
             said.append(f"{endpoint.found}: {_reason(error)}")
     known = {endpoint.found for endpoint in tried}
-    said += [f"{one} ({one.advice})" for one in closed_places(environment) if str(one.path) not in known]
+    said += [f"{place} ({place.advice})" for place in closed_places(environment) if str(place.path) not in known]
     where = "; ".join(said) or "no socket at the usual places"
-    start = " or ".join(one.start for one in not_running())
+    start = " or ".join(installed.start for installed in not_running())
     way = f"Start Docker or Podman ({start})" if start else "Start Docker or Podman"
     if any(endpoint.found.startswith(_DOCKER_HOST) for endpoint in tried):
         way += ", unset DOCKER_HOST to look for it at the usual places"

@@ -183,7 +183,7 @@ class Conversation:
         # Registered first: samples may arrive before the answer.
         self._watches[number] = heard
         try:
-            self.ask("watch", number=number, files=[list(one) for one in files], hz=hz)
+            self.ask("watch", number=number, files=[list(file) for file in files], hz=hz)
         except KitError:
             self._watches.pop(number, None)
             raise

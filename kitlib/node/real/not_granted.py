@@ -29,7 +29,7 @@ def of_pod(pod: Pod) -> Iterator[str]:
     if context is None:
         return
     if context.sysctls:
-        names = ", ".join(one.name for one in context.sysctls[:5])
+        names = ", ".join(sysctl.name for sysctl in context.sysctls[:5])
         yield f"spec.securityContext.sysctls ({names}) {_NOT}: /proc/sys is read-only"
     for value, name in ((context.fs_group, "fsGroup"), (context.supplemental_groups, "supplementalGroups")):
         if value:

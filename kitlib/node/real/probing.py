@@ -245,7 +245,7 @@ def _request(probe: Probe, agent: str) -> list[str]:
     http = probe.http_get
     if http is None:
         return []
-    headers = {one.name: one.value for one in http.http_headers}
+    headers = {header.name: header.value for header in http.http_headers}
     named = {name.lower() for name in headers}
     more = {} if "host" in named else {"Host": f"{http.host or HOST}"}
     more |= {} if "user-agent" in named else {"User-Agent": agent}

@@ -266,7 +266,7 @@ class CrunRuntime(NoImages, CrunUsers, PowerOff):
 
     def drain(self, descriptor: int) -> None:
         """Read at most one pipe's content of a container's output, so that endless output does not block the node."""
-        running = next((one for one in self.containers.values() if one.output == descriptor), None)
+        running = next((container for container in self.containers.values() if container.output == descriptor), None)
         if running is None:
             return
         try:
@@ -282,7 +282,7 @@ class CrunRuntime(NoImages, CrunUsers, PowerOff):
 
     def outputs(self) -> list[int]:
         """Return the file descriptors of containers' outputs."""
-        return [one.output for one in self.containers.values() if one.output >= 0]
+        return [container.output for container in self.containers.values() if container.output >= 0]
 
     def logs(self, identity: str) -> bytes:
         """Return the end of a container's output, or of its previous run if it does not run."""
@@ -299,12 +299,16 @@ class CrunRuntime(NoImages, CrunUsers, PowerOff):
 
     def ids_of(self, namespace: str, pod: str) -> list[str]:
         """Return the ids of a pod's running containers."""
-        return [one.id for one in self.containers.values() if (one.namespace, one.pod) == (namespace, pod)]
+        return [
+            container.id
+            for container in self.containers.values()
+            if (container.namespace, container.pod) == (namespace, pod)
+        ]
 
     def pids_of(self, namespace: str, pod: str) -> list[int]:
         """Return the process ids of a pod's containers."""
         ids = self.ids_of(namespace, pod)
-        return [pid for one in ids for pid in self.cgroups.procs(self.containers[one].cgroup)]
+        return [pid for id_ in ids for pid in self.cgroups.procs(self.containers[id_].cgroup)]
 
     def exec(
         self, running: Running, command: Sequence[str], *, stdin: bool, tty: bool, ended: Callable[[int], None]
@@ -380,7 +384,7 @@ class CrunRuntime(NoImages, CrunUsers, PowerOff):
             self._busy()
 
     def _gone(self, running: Running, status: int) -> None:
-        oom = self._oom_counts.ended(running.cgroup, [one.cgroup for one in self.containers.values()]) > 0
+        oom = self._oom_counts.ended(running.cgroup, [container.cgroup for container in self.containers.values()]) > 0
         self.kills += oom
         code = os.waitstatus_to_exitcode(status)
         while running.output >= 0 and self._more(running):

@@ -352,24 +352,24 @@ class NodeStreams:
         return stream.number in self._follows or stream.number in self._detach
 
     def _send_log(self, stream: NodeStream) -> None:
-        one = self._follows.get(stream.number)
-        if one is None or stream.finished:
+        follow = self._follows.get(stream.number)
+        if follow is None or stream.finished:
             return
         while stream.credit > 0:
-            if not one.rest:
-                lines = one.log.lines(one.next) if one.follow else []
+            if not follow.rest:
+                lines = follow.log.lines(follow.next) if follow.follow else []
                 if not lines:
                     break
-                one.next = lines[-1].number + 1
-                one.rest = b"".join(shown(line, one.timestamps) for line in lines)
-            piece, one.rest = one.rest[: stream.credit], one.rest[stream.credit :]
-            if one.limit is not None:
-                piece = piece[: one.limit]
-                one.limit -= len(piece)
+                follow.next = lines[-1].number + 1
+                follow.rest = b"".join(shown(line, follow.timestamps) for line in lines)
+            piece, follow.rest = follow.rest[: stream.credit], follow.rest[stream.credit :]
+            if follow.limit is not None:
+                piece = piece[: follow.limit]
+                follow.limit -= len(piece)
             stream.push(STDOUT, piece)
-            if one.limit == 0:
-                one.rest, one.follow = b"", False
-        if not one.rest and (not one.follow or (one.log.over and one.next >= one.log.count)):
+            if follow.limit == 0:
+                follow.rest, follow.follow = b"", False
+        if not follow.rest and (not follow.follow or (follow.log.over and follow.next >= follow.log.count)):
             stream.end()
 
     def _forget(self, stream: NodeStream) -> None:

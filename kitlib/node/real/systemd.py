@@ -78,7 +78,7 @@ class Systemd:
         Raises:
             KitError: systemd rejects the unit, or the job fails.
         """
-        given = [(one.name, (one.kind, one.value)) for one in properties]
+        given = [(property_.name, (property_.kind, property_.value)) for property_ in properties]
         try:
             self._job("StartTransientUnit", "ssa(sv)a(sa(sv))", unit, "replace", given, [])
         except BusError as error:
@@ -105,7 +105,7 @@ class Systemd:
         Raises:
             KitError: systemd rejects the properties.
         """
-        given = [(one.name, (one.kind, one.value)) for one in properties]
+        given = [(property_.name, (property_.kind, property_.value)) for property_ in properties]
         with Bus(self._place) as bus:
             bus.call(_NAME, _PATH, _MANAGER, "SetUnitProperties", "sba(sv)", unit, True, given)
             bus.call(_NAME, _PATH, _MANAGER, "GetUnit", "s", unit)

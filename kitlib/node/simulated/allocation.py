@@ -189,10 +189,14 @@ class Allocation:
 
     def look_again(self) -> float:
         """Return the seconds until `grow` is due, earlier if the swapping ends earlier; infinite = no process waits."""
-        waiting = [one for one in self._stalls.waiting if one.missing or refaulting(one)]
+        waiting = [process for process in self._stalls.waiting if process.missing or refaulting(process)]
         if not waiting:
             return FOREVER
-        missing = [one.missing / WRITE for one in waiting if one.missing and self._ledger.free_swap(one.charged)]
+        missing = [
+            process.missing / WRITE
+            for process in waiting
+            if process.missing and self._ledger.free_swap(process.charged)
+        ]
         return min(GROWING, max(min(missing, default=GROWING), SHORTEST))
 
     def grow(self, seconds: float) -> None:
@@ -282,16 +286,16 @@ class Allocation:
         )
         group = group_of(self._kernel, victim, path)
         if group is None:
-            one = self._kernel.processes[victim.pid]
-            self._ledger.count(one.cgroup, "oom_kill")
-            if one.wants.forked is not None:
-                self._end_child(one, path)
+            process = self._kernel.processes[victim.pid]
+            self._ledger.count(process.cgroup, "oom_kill")
+            if process.wants.forked is not None:
+                self._end_child(process, path)
             else:
-                self._end(one, KILLED, killed_at=path)
+                self._end(process, KILLED, killed_at=path)
             return True
         # the kernel counts the victim's kill itself and again with its group (__oom_kill_process)
         self._ledger.count(victim.cgroup, "oom_kill")
-        for one in group:
-            self._ledger.count(one.cgroup, "oom_kill")
-            self._end(one, KILLED, killed_at=path)
+        for process in group:
+            self._ledger.count(process.cgroup, "oom_kill")
+            self._end(process, KILLED, killed_at=path)
         return True

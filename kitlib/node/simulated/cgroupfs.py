@@ -163,7 +163,9 @@ class SimulatedCgroupFS(CgroupFiles):
         if file in ("cpuset.cpus", "cgroup.subtree_control"):
             self._effective.clear()
             inside = path.rstrip("/") + "/"
-            self._touched.update(one for one in self._directories if one == path or one.startswith(inside))
+            self._touched.update(
+                directory for directory in self._directories if directory == path or directory.startswith(inside)
+            )
         elif file.startswith("cpu."):
             self._touched.add(path)
         elif file in ("memory.max", "memory.high", "memory.limit_in_bytes") and self.on_limit is not None:

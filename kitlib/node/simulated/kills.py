@@ -26,7 +26,7 @@ def after_kill(run: Run, child: Child, seconds: float) -> Workload | None:
     if seen.loop is not None and seconds >= sum(seen.loop):
         begins, length = seen.loop
         again = begins + (seconds - begins) % length
-        if any(one.job == child.job and abs(one.at - again) < KILLING / 2 for one in run.kills):
+        if any(kill.job == child.job and abs(kill.at - again) < KILLING / 2 for kill in run.kills):
             return continued(seen.workload, again + KILLING)  # an iteration of a loop has this kill already
     if len(run.kills) >= MAX_KILLS:
         return None

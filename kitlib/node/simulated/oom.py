@@ -68,8 +68,8 @@ def choose(candidates: Iterable[OOMCandidate], total_pages: int) -> OOMCandidate
     Source: oom_evaluate_task, which keeps the chosen task only against fewer points.
     """
     best: tuple[int, OOMCandidate] | None = None
-    for one in candidates:
-        points = badness(one, total_pages)
+    for candidate in candidates:
+        points = badness(candidate, total_pages)
         if points is not None and (best is None or points >= best[0]):
-            best = (points, one)
+            best = (points, candidate)
     return best[1] if best else None

@@ -24,4 +24,4 @@ def group_of(kernel: KernelState, victim: oom.OOMCandidate, path: str) -> list[P
         return None
     kernel.memory.count(highest, "oom_group_kill")
     kernel.say(f"Tasks in {highest} are going to be killed due to memory.oom.group set")
-    return [one for one in kernel.below(highest) if one.oom_score_adj != oom.UNKILLABLE]
+    return [process for process in kernel.below(highest) if process.oom_score_adj != oom.UNKILLABLE]

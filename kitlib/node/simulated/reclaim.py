@@ -23,24 +23,24 @@ Amount = Callable[[Holder], int]
 """Returns the bytes of a holder that one round of reclaim may take."""
 
 
-def _inactive(one: Holder) -> int:
-    return one.cache - one.active - one.dirty
+def _inactive(holder: Holder) -> int:
+    return holder.cache - holder.active - holder.dirty
 
 
-def _active(one: Holder) -> int:
-    return one.active
+def _active(holder: Holder) -> int:
+    return holder.active
 
 
-def _dirty(one: Holder) -> int:
-    return one.dirty
+def _dirty(holder: Holder) -> int:
+    return holder.dirty
 
 
-def _cold(one: Holder) -> int:
-    return 0 if one.unswappable else cold_resident(one)
+def _cold(holder: Holder) -> int:
+    return 0 if holder.unswappable else cold_resident(holder)
 
 
-def _anonymous(one: Holder) -> int:
-    return 0 if one.unswappable else one.memory
+def _anonymous(holder: Holder) -> int:
+    return 0 if holder.unswappable else holder.memory
 
 
 _CACHE = (_inactive, _active, _dirty)
@@ -79,7 +79,7 @@ class Reclaim:
             Reclaimed bytes.
         """
         swap = swap and self._ledger.swap_size > 0
-        having = [one for one in self._holders(path) if one.cache or (swap and one.memory)]
+        having = [holder for holder in self._holders(path) if holder.cache or (swap and holder.memory)]
         rounds: list[Amount] = [*(_CACHE if writeback else _CACHE[:-1])]
         rounds += [*((_cold,) if swap else ()), *((_anonymous,) if swap and hot else ())]
         given = 0
@@ -91,7 +91,9 @@ class Reclaim:
                 # The round without memory.low: memory.events counts each cgroup that is reclaimed in spite of its
                 # protection.
                 if took and len(files) == 1:
-                    for where in {one.charged for one in having if self._protected(path, one.charged, "memory.low")}:
+                    for where in {
+                        holder.charged for holder in having if self._protected(path, holder.charged, "memory.low")
+                    }:
                         self._ledger.count(where, "low")
                 given += took
         if swap and hot and given < wanted:
@@ -100,7 +102,7 @@ class Reclaim:
 
     def _note_full(self, having: list[Holder]) -> None:
         """Count the failure to swap in cgroups whose swap is used up. Source: __mem_cgroup_try_charge_swap."""
-        for charged in {one.charged for one in having if one.memory}:
+        for charged in {holder.charged for holder in having if holder.memory}:
             if self._ledger.swap(charged) and not self._ledger.free_swap(charged):
                 self._ledger.count(charged, "swap_fail")
                 if self._ledger.free_swap("/"):
@@ -110,16 +112,16 @@ class Reclaim:
         """Return the bytes that reclaim at a cgroup could swap now."""
         if not self._ledger.swap_size:
             return 0
-        having = [one for one in self._holders(path) if one.memory]
+        having = [holder for holder in self._holders(path) if holder.memory]
         whole = sum(self._available(path, having, ("memory.min",), _anonymous).values())
         return min(whole, self._ledger.free_swap("/"))
 
     def _available(self, path: str, having: list[Holder], files: tuple[str, ...], amount: Amount) -> dict[str, int]:
         """Return the bytes that this round may take of the memory charged to each cgroup, by path."""
         available = {}
-        for charged in {one.charged for one in having}:
+        for charged in {holder.charged for holder in having}:
             free = self._ledger.usage(charged) - max(self._protected(path, charged, file) for file in files)
-            free = min(free, sum(amount(one) for one in having if one.charged == charged))
+            free = min(free, sum(amount(holder) for holder in having if holder.charged == charged))
             if amount not in _CACHE:
                 free = min(free, self._free_swap(path, charged))
             available[charged] = max(free, 0)
@@ -140,24 +142,24 @@ class Reclaim:
         for charged, free in available.items():
             # Rounded up, so that the shares cover `part`; the last one is cut to the rest.
             share = -(-free * part // whole)
-            for one in having:
-                if one.charged == charged and share > 0 and given < part:
-                    taken = self._give_up(path, one, min(amount(one), share, part - given), amount)
+            for holder in having:
+                if holder.charged == charged and share > 0 and given < part:
+                    taken = self._give_up(path, holder, min(amount(holder), share, part - given), amount)
                     share -= taken
                     given += taken
         return given
 
-    def _give_up(self, path: str, one: Holder, size: int, amount: Amount) -> int:
+    def _give_up(self, path: str, holder: Holder, size: int, amount: Amount) -> int:
         if amount in _CACHE:
-            active = one.active - size if amount is _active else one.active
-            dirty = one.dirty - size if amount is _dirty else one.dirty
-            self._ledger.hold(one, one.memory, one.cache - size, active=active, dirty=dirty)
+            active = holder.active - size if amount is _active else holder.active
+            dirty = holder.dirty - size if amount is _dirty else holder.dirty
+            self._ledger.hold(holder, holder.memory, holder.cache - size, active=active, dirty=dirty)
             return size
-        size = min(size, self._free_swap(path, one.charged))
+        size = min(size, self._free_swap(path, holder.charged))
         if size > 0:
-            self._ledger.hold(one, one.memory - size, one.cache, one.swapped + size)
-            self._ledger.count_swapped(one.charged, size)
-            self._swapped(one)
+            self._ledger.hold(holder, holder.memory - size, holder.cache, holder.swapped + size)
+            self._ledger.count_swapped(holder.charged, size)
+            self._swapped(holder)
         return size
 
     def _protected(self, top: str, path: str, file: str) -> int:
@@ -165,7 +167,7 @@ class Reclaim:
         if self._cgroups.version == 1:
             return 0
         ledger = self._ledger
-        way = [one for one in upwards(path) if one != top and (top == "/" or one.startswith(top + "/"))]
+        way = [upward for upward in upwards(path) if upward != top and (top == "/" or upward.startswith(top + "/"))]
         above: int | None = None
         for one in reversed(way):
             own = min(self._claim(one, file), ledger.usage(one))

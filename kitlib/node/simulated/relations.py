@@ -192,7 +192,7 @@ def _memory_nodes(fs: CgroupFiles, path: str, value: str) -> str:
     if not nodes <= frozenset(range(memory_nodes(fs.machine))):
         raise Refused(errno.EINVAL, "there is no such memory node")
     if fs.version == 1:
-        below = {one: _nodes(fs, one) for one in fs.children(path)}
+        below = {child: _nodes(fs, child) for child in fs.children(path)}
         _fits(nodes, _nodes(fs, _parent(path)), below, "memory nodes")
     if not nodes and fs.procs(path) and fs.setting(path, "cpuset.mems"):
         raise Refused(errno.ENOSPC, "processes stand in it")

@@ -50,24 +50,24 @@ class Holder(Protocol):
         ...
 
 
-def cold_resident(one: Holder) -> int:
+def cold_resident(holder: Holder) -> int:
     """Return the bytes in memory that are not accessed repeatedly: they are swapped out first."""
-    cold = max(one.memory + one.swapped - one.hot, 0)
-    return min(max(cold - one.swapped, 0), one.memory)
+    cold = max(holder.memory + holder.swapped - holder.hot, 0)
+    return min(max(cold - holder.swapped, 0), holder.memory)
 
 
-def refaulting(one: Holder) -> int:
+def refaulting(holder: Holder) -> int:
     """Return the repeatedly accessed bytes in swap: the last to be swapped out, the first to return."""
-    cold = max(one.memory + one.swapped - one.hot, 0)
-    return max(one.swapped - cold, 0)
+    cold = max(holder.memory + holder.swapped - holder.hot, 0)
+    return max(holder.swapped - cold, 0)
 
 
-def waiting_share(one: Holder) -> float:
+def waiting_share(holder: Holder) -> float:
     """Return the share of its time, 0 to 1, in which a process waits for pages from swap."""
-    if not one.swapped:
+    if not holder.swapped:
         return 0.0
-    lacking = refaulting(one)
+    lacking = refaulting(holder)
     if not lacking:
         return 0.0
-    part = lacking / min(one.hot, one.memory + one.swapped)
+    part = lacking / min(holder.hot, holder.memory + holder.swapped)
     return part / READ / (part / READ + 1 / WORK)

@@ -76,9 +76,9 @@ class Tmpfs:
         pod = process.cgroup.rpartition("/")[0] or "/"
         parts = self._files.setdefault((pod, name), [])
         wanted = size if limit is None else min(size, limit)
-        more = wanted - sum(one.memory + one.swapped for one in parts)
+        more = wanted - sum(files.memory + files.swapped for files in parts)
         if more > 0:
-            own = next((one for one in parts if one.charged == process.cgroup), None)
+            own = next((files for files in parts if files.charged == process.cgroup), None)
             if own is None:
                 own = Files(process.cgroup, unswappable=name != DEV_SHM)
                 parts.append(own)
@@ -110,11 +110,11 @@ class Tmpfs:
     def below(self, path: str) -> Iterator[Files]:
         """Yield the files that are charged to a cgroup and its descendants."""
         inside = path.rstrip("/") + "/"
-        return (one for parts in self._files.values() for one in parts if f"{one.charged}/".startswith(inside))
+        return (files for parts in self._files.values() for files in parts if f"{files.charged}/".startswith(inside))
 
     def size(self, path: str) -> int:
         """Return the bytes in memory of the files that are charged to a cgroup and its descendants."""
-        return sum(one.memory for one in self.below(path))
+        return sum(files.memory for files in self.below(path))
 
     def removed(self, path: str) -> None:
         """Handle the removal of a cgroup: a container's files remain with its pod, a pod's are freed."""

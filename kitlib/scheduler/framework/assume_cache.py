@@ -81,6 +81,6 @@ def _latest(assumed: dict[_Key, tuple[V, V]], key: _Key, standing: V) -> V:
     return standing
 
 
-def _same_version(one: V, other: V) -> bool:
-    version = one.metadata.resource_version
-    return bool(version) and version == other.metadata.resource_version and one.metadata.uid == other.metadata.uid
+def _same_version(volume: V, other: V) -> bool:
+    version = volume.metadata.resource_version
+    return bool(version) and version == other.metadata.resource_version and volume.metadata.uid == other.metadata.uid

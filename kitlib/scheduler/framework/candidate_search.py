@@ -68,7 +68,7 @@ class CandidateSearch:
             self._promising, self._enough = promising, enough
             # With violated budgets the row at which the search ends depends on which candidates violate one, and an
             # error ends the cycle: such results are not reused.
-            harmless = all(one is None or not one.violations for one in self._rows.values())
+            harmless = all(row is None or not row.violations for row in self._rows.values())
             self._again = harmless and not found.errors
             self._reasons = found.reasons
         else:
@@ -128,7 +128,7 @@ class CandidateSearch:
         while self._costs:
             rows = self._by_cost.get(self._costs[0])
             if rows:
-                return [one.node for row in sorted(rows) if (one := self._rows[row]) is not None]
+                return [candidate.node for row in sorted(rows) if (candidate := self._rows[row]) is not None]
             # no row has this cost any longer: entries leave the heap only when they reach its top
             self._by_cost.pop(heappop(self._costs), None)
         return []

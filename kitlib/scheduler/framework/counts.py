@@ -221,8 +221,8 @@ class PodCounts:
         """Return a copy of all counts and terms as they are now."""
         made = PodCounts(self.nodes, self._every_pod)
         made.version = self.version
-        for key, one in self._counted.items():
-            made._keep(key, Counted(one.column.copy(), one.matches, one.selector))
+        for key, counted in self._counted.items():
+            made._keep(key, Counted(counted.column.copy(), counted.matches, counted.selector))
         for kind, terms in self._terms.items():
             made._terms[kind] = {key: standing.copied(made) for key, standing in terms.items()}
             made._listed[kind] = list(made._terms[kind].values())
@@ -244,9 +244,11 @@ class PodCounts:
         for key, one in counted.items() if keep else ():
             # index -1, a new node, reads the appended 0; sums by place are rebuilt, since labels may have changed
             self._keep(key, Counted(np.append(one.column, 0)[before], one.matches, one.selector))
-        terms = [(kind, key, one) for kind, known in self._terms.items() for key, one in known.items()]
+        terms = [
+            (kind, key, standing_term) for kind, known in self._terms.items() for key, standing_term in known.items()
+        ]
         # terms are counted by row: they stay valid if rows do
-        if in_place and sum(not one.rows for _, _, one in terms) <= MAX_IDLE_TERMS:
+        if in_place and sum(not standing_term.rows for _, _, standing_term in terms) <= MAX_IDLE_TERMS:
             return
         self._terms = {kind: {} for kind in TERM_KINDS}
         self._listed = {kind: [] for kind in TERM_KINDS}
@@ -278,7 +280,9 @@ class PodCounts:
 
     def parts(self, info: PodInfo) -> list[Part]:
         """Return what a pod adds to all counts."""
-        return [part for one in self._asking.candidates(info.pod.metadata.labels) for part in one.parts(info)]
+        return [
+            part for candidate in self._asking.candidates(info.pod.metadata.labels) for part in candidate.parts(info)
+        ]
 
     def count_terms(self, info: PodInfo, sign: int) -> None:
         """Add the affinity terms of a pod on its row (1), or subtract them (-1)."""

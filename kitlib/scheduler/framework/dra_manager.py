@@ -124,7 +124,9 @@ class DRAManager:
         """Return a value that `make` computes from the slices with the rules; cached by name until one changes."""
         if name not in self._derived:
             rules = sorted(self.rules.values(), key=_name) if self.obeys_rules else []
-            self._derived[name] = make(with_rules(one, rules) if rules else one for one in self.slices.values())
+            self._derived[name] = make(
+                with_rules(slice_, rules) if rules else slice_ for slice_ in self.slices.values()
+            )
         found: T = self._derived[name]
         return found
 
@@ -151,8 +153,11 @@ def device_class_of(resource: str, classes: Mapping[str, DeviceClass]) -> Device
     """
     if resource.startswith(IMPLICIT):
         return classes.get(resource.removeprefix(IMPLICIT))
-    found = sorted((one for one in classes.values() if one.spec.extended_resource_name == resource), key=_name)
-    dated = [one for one in found if one.metadata.creation_timestamp is not None]
+    found = sorted(
+        (device_class for device_class in classes.values() if device_class.spec.extended_resource_name == resource),
+        key=_name,
+    )
+    dated = [device_class for device_class in found if device_class.metadata.creation_timestamp is not None]
     # of equally old classes max returns the first, which is the first by name
     return max(dated, key=_created) if dated else next(iter(found), None)
 
@@ -161,8 +166,8 @@ def _name(one: DeviceClass | DeviceTaintRule) -> str:
     return str(one.name)
 
 
-def _created(one: DeviceClass) -> float:
-    moment = one.metadata.creation_timestamp
+def _created(device_class: DeviceClass) -> float:
+    moment = device_class.metadata.creation_timestamp
     return moment.timestamp() if moment is not None else 0.0
 
 

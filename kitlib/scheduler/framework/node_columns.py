@@ -133,8 +133,8 @@ class NodeColumns:
     def matched_by(self, term: NodeSelectorTerm) -> Mask:
         """Return which rows fulfil all of a term; an empty term matches none. Source: nodeaffinity.nodeSelectorTerm."""
         fulfilled = [
-            *(self._fulfilling(one, "labels") for one in term.match_expressions),
-            *(self._fulfilling(one, "fields") for one in term.match_fields),
+            *(self._fulfilling(expression, "labels") for expression in term.match_expressions),
+            *(self._fulfilling(field, "fields") for field in term.match_fields),
         ]
         found = fulfilled[0].copy() if fulfilled else np.zeros(len(self.nodes), np.bool_)
         for one in fulfilled[1:]:
@@ -222,7 +222,7 @@ def _taint_groups(
 
 
 def _taint_key(taints: Iterable[Taint]) -> tuple[tuple[str, str, str], ...]:
-    return tuple((one.key, one.value, one.effect) for one in taints)
+    return tuple((taint.key, taint.value, taint.effect) for taint in taints)
 
 
 def search_order(nodes: Sequence[Node]) -> NDArray[np.int64]:

@@ -134,21 +134,27 @@ class OpportunisticBatch:
         from kitlib.scheduler.incremental.resource_answers import PluginCall, ResourceAnswers
 
         every = self._context.snapshot.every_row()
-        filters = [PluginCall(one, states.get(one.name)) for one in similar.room_filters]
+        filters = [PluginCall(filter_, states.get(filter_.name)) for filter_ in similar.room_filters]
         scores = [
-            PluginCall(one, one.pre_score(info, self._context, every) if one.takes_part("pre_score") else None, weight)
-            for one, weight in similar.room_scores
+            PluginCall(
+                plugin, plugin.pre_score(info, self._context, every) if plugin.takes_part("pre_score") else None, weight
+            )
+            for plugin, weight in similar.room_scores
         ]
-        asked = [one for one in (*filters, *scores) if one.state is not SKIP]
+        asked = [plugin_call for plugin_call in (*filters, *scores) if plugin_call.state is not SKIP]
         # plugins that read amounts give equal answers to all pods with these amounts, whatever their template
-        key = (id(similar.handle), info.signature, repr([one.state for one in asked])) if similar.shared else info.kind
+        key = (
+            (id(similar.handle), info.signature, repr([plugin_call.state for plugin_call in asked]))
+            if similar.shared
+            else info.kind
+        )
         found = self._rooms.pop(key, None)
         if found is None:
             found = ResourceAnswers(
                 info,
                 self._context,
-                [one for one in filters if one.state is not SKIP],
-                [one for one in scores if one.state is not SKIP],
+                [filter_ for filter_ in filters if filter_.state is not SKIP],
+                [score for score in scores if score.state is not SKIP],
             )
         _keep(self._rooms, key, found)
         return found
@@ -260,8 +266,12 @@ def _key(pod: Pod, handle: Handle, *, amounts: bool = True) -> Hashable:
         tuple(meta.labels.items()),
         tuple(
             [
-                (one.image, len(one.ports), *(one.resources.requests.values() if amounts else one.resources.requests))
-                for one in spec.containers
+                (
+                    container.image,
+                    len(container.ports),
+                    *(container.resources.requests.values() if amounts else container.resources.requests),
+                )
+                for container in spec.containers
             ]
         ),
         len(spec.topology_spread_constraints),

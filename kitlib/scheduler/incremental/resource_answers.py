@@ -65,13 +65,13 @@ class ResourceAnswers:
 
     def _answers(self, rows: Rows) -> tuple[NDArray[np.uint8], Scores]:
         codes: NDArray[np.uint8] | None = None
-        for one in self._filters:
-            found = one.plugin.filter(one.state, self._info, self._context, rows).codes
+        for plugin_call in self._filters:
+            found = plugin_call.plugin.filter(plugin_call.state, self._info, self._context, rows).codes
             codes = found.copy() if codes is None else merge_codes(codes, found, all_run=self._all_run)
         total = np.zeros(len(rows), np.int64)
-        for one in self._scores:
-            points = one.plugin.score(one.state, self._info, self._context, rows)
-            total += points if one.weight == 1 else one.weight * points
+        for plugin_call in self._scores:
+            points = plugin_call.plugin.score(plugin_call.state, self._info, self._context, rows)
+            total += points if plugin_call.weight == 1 else plugin_call.weight * points
         return np.zeros(len(rows), np.uint8) if codes is None else codes, total
 
     def of(self, row: int) -> tuple[int, int]:

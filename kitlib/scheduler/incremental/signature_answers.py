@@ -153,8 +153,8 @@ class TemplateAnswers:
         # the caller may change its own object later, which must not change the pods of the kind
         spec, metadata, made = mine.spec.__copy__(), pod.metadata.__copy__(), pod.__copy__()
         spec.containers = [one.__copy__() for one in mine.spec.containers]
-        for one, theirs in zip(spec.containers, pod.spec.containers, strict=True):
-            one.resources = deepcopy(theirs.resources)
+        for container, theirs in zip(spec.containers, pod.spec.containers, strict=True):
+            container.resources = deepcopy(theirs.resources)
         metadata.labels = mine.metadata.labels
         made.spec, made.metadata, made.status = spec, metadata, pod.status.__copy__()
         info = self.info.with_other_amounts(made)
@@ -313,8 +313,8 @@ class SignatureAnswers:
         """
         self._follow()
         similar, order = self.similar, self._order
-        filters = [one for one in similar.kept_filters.values() if not one.passes_all()]
-        scores = [one for one in similar.kept_scores if not one[0].scores_none()]
+        filters = [filter_ for filter_ in similar.kept_filters.values() if not filter_.passes_all()]
+        scores = [score for score in similar.kept_scores if not score[0].scores_none()]
         # no score depends on the set of feasible rows: the highest number is the answer
         if not filters and not scores and not similar.ranged and dice is None:
             best = int(order.argmax())
@@ -332,9 +332,9 @@ class SignatureAnswers:
             points = kept.normalized(rows)
             if points is not None:
                 total += points * (weight * similar.size)
-        for one in similar.ranged:
-            asked = one.asked
-            total += asked.plugin.normalize(asked.state, one.raw[rows]) * (asked.weight * similar.size)
+        for ranged in similar.ranged:
+            asked = ranged.asked
+            total += asked.plugin.normalize(asked.state, ranged.raw[rows]) * (asked.weight * similar.size)
         if dice is None:
             return int(rows[total.argmax()])
         total //= similar.size  # without the places by name
@@ -349,7 +349,11 @@ class SignatureAnswers:
         answers = similar.kept_filters
         # the codes decide where preemption may help, so they must be those of the first filter that rejects
         known = similar.ordered or similar.all_run
-        if not known or (self._order >= 0).any() or not all(one.passes_all() for one in answers.values()):
+        if (
+            not known
+            or (self._order >= 0).any()
+            or not all(incremental_answers.passes_all() for incremental_answers in answers.values())
+        ):
             return None
         room.follow()
         # where not all filters run, `ordered` says that the fixed filters come first on the rows that they reject

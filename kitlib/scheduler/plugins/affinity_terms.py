@@ -67,10 +67,10 @@ class AffinityFilterState:
         # otherwise no pod of the group could ever be scheduled. Source: satisfyPodAffinity
         first = self.matches_itself and not any(one.counts.any() for one in self.affinity)
         good: NDArray[np.bool_] | None = None
-        for one in self.affinity:
-            near = one.at(rows) > 0
+        for term_count in self.affinity:
+            near = term_count.at(rows) > 0
             if first:
-                codes = one.codes if rows is None or one.codes is None else one.codes[rows]
+                codes = term_count.codes if rows is None or term_count.codes is None else term_count.codes[rows]
                 near = np.ones(len(near), np.bool_) if codes is None else codes >= 0
             good = near if good is None else good & near
         assert good is not None

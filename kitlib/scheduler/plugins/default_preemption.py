@@ -89,13 +89,13 @@ def requests_that_matter(cycle: FailedCycle) -> Amounts | None:
     """
     asked = list(filters(cycle.handle, cycle.filters))
     # NodeResourcesFit must be the last filter: a node that it rejected has not been seen by the filters after it
-    alone = all(one.depends_on == "node" for one in asked[:-1]) and asked[-1:] == [
-        one for one in asked if one.name == NodeResourcesFit.name
+    alone = all(plugin.depends_on == "node" for plugin in asked[:-1]) and asked[-1:] == [
+        plugin for plugin in asked if plugin.name == NodeResourcesFit.name
     ]
     state = cycle.filters.states.get(NodeResourcesFit.name)
     if not alone or cycle.filters.prefilter_node_names is not None or not isinstance(state, dict):
         return None
-    return state if any(one.name == NodeResourcesFit.name for one in asked) else None
+    return state if any(plugin.name == NodeResourcesFit.name for plugin in asked) else None
 
 
 class RequestsDryRun:

@@ -56,7 +56,7 @@ class IncrementalAffinity:
         info, context = self._info, self._context
         standing = standing_that_mean(info, context, "required_anti_affinity")
         self._state = AffinityFilterState(
-            [self._count(one) for one in standing],
+            [self._count(standing_term) for standing_term in standing],
             [
                 TermCount(self._codes(key), matching_all_by_place(self._wanted, key, context))
                 for key in (term.topology_key for term in self._wanted)
@@ -83,8 +83,8 @@ class IncrementalAffinity:
         if not self._live_counts.are_found():
             return None
         state = self._state
-        for one in (*state.existing_anti, *state.anti_affinity):
-            passing &= one.at(None) == 0
+        for term_count in (*state.existing_anti, *state.anti_affinity):
+            passing &= term_count.at(None) == 0
         if state.affinity:
             passing &= state.satisfy_pod_affinity(None)
         return passing
@@ -96,8 +96,8 @@ class IncrementalAffinity:
         for key, parts in self._weighted.items():
             weight, first = parts[0]
             summed = weight * first.counts  # a new array: the counts themselves must not change
-            for weight, one in parts[1:]:
-                summed += weight * one.counts
+            for weight, term_count in parts[1:]:
+                summed += weight * term_count.counts
             places[key] = TermCount(first.codes, summed)
         plugin = self._plugin
         return plugin.normalize(places, plugin.score(places, self._info, self._context, rows))

@@ -58,10 +58,15 @@ class _FollowingCounts(DomainCounts):
         """Look the counts up again in the snapshot, which adds and removes pods in place."""
         if self._nobody:
             return
-        one = self.domains
-        key, matches = count_of(one, self._pod)
+        domains = self.domains
+        key, matches = count_of(domains, self._pod)
         self.counts = self._context.snapshot.counted_by(
-            key, matches, self._places, None if one.hosts else self._counting, one.size, one.constraint.selector
+            key,
+            matches,
+            self._places,
+            None if domains.hosts else self._counting,
+            domains.size,
+            domains.constraint.selector,
         )
 
     def restrict(self, passing: Mask) -> None:
@@ -95,8 +100,8 @@ class IncrementalSpread:
         self, info: PodInfo, context: Context, hard: Sequence[Domains], soft: Sequence[Domains], ignored: Mask
     ) -> None:
         self._release = context.release
-        self._hard = [_FollowingCounts(one, info, context) for one in hard]
-        self._soft = [_FollowingCounts(one, info, context) for one in soft]
+        self._hard = [_FollowingCounts(domains, info, context) for domains in hard]
+        self._soft = [_FollowingCounts(domains, info, context) for domains in soft]
         self._ignored, self._none_ignored = ignored, not ignored.any()
         self._scores = bool(soft) or not context.release.enabled("KitPreScoreSkips")
         self._live_counts = LiveCounts(context.snapshot, self._look)
@@ -108,14 +113,14 @@ class IncrementalSpread:
         return not self._scores
 
     def _look(self) -> None:
-        for one in (*self._hard, *self._soft):
-            one.follow()
+        for following_counts in (*self._hard, *self._soft):
+            following_counts.follow()
 
     def restrict(self, passing: Mask) -> Mask | None:
         if not self._live_counts.are_found():
             return None
-        for one in self._hard:
-            one.restrict(passing)
+        for following_counts in self._hard:
+            following_counts.restrict(passing)
         return passing
 
     def normalized(self, rows: Rows) -> NDArray[np.int64] | None:
@@ -126,12 +131,15 @@ class IncrementalSpread:
         state = ScoreState.of([*self._soft], rows, self._ignored[rows])
         return state.normalized(state.raw(rows, self._release))
 
-    def _by_count(self, one: DomainCounts, rows: Rows) -> NDArray[np.int64]:
+    def _by_count(self, domain_counts: DomainCounts, rows: Rows) -> NDArray[np.int64]:
         """Return the scores for a single constraint: each distinct count is scored once."""
-        counts = one.by_row(rows)
+        counts = domain_counts.by_row(rows)
         least, most = int(counts.min()), int(counts.max())
-        weight = topology_normalizing_weight(one.domains, rows)
+        weight = topology_normalizing_weight(domain_counts.domains, rows)
         # the score grows with the count, so the first and last values are the minimum and maximum of the raw scores
-        raw = whole(score_for_count(np.arange(least, most + 1), one.domains.constraint.max_skew, weight), self._release)
+        raw = whole(
+            score_for_count(np.arange(least, most + 1), domain_counts.domains.constraint.max_skew, weight),
+            self._release,
+        )
         points = between(raw, int(raw[0]), int(raw[-1]))
         return points[counts - least] if least else points[counts]

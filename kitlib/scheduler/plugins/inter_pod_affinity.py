@@ -107,8 +107,8 @@ class InterPodAffinity(Plugin):
             near = state.satisfy_pod_affinity(rows)
             found.reject(~near, Code.UnschedulableAndUnresolvable, AFFINITY)
         for counts, reason in ((state.anti_affinity, ANTI_AFFINITY), (state.existing_anti, EXISTING)):
-            for one in counts:
-                found.reject(one.at(rows) > 0, Code.Unschedulable, reason)
+            for count in counts:
+                found.reject(count.at(rows) > 0, Code.Unschedulable, reason)
         return found
 
     def scores(self, info: PodInfo, context: Context) -> bool:
@@ -128,7 +128,7 @@ class InterPodAffinity(Plugin):
         return places if places or not context.release.enabled("KitPreScoreSkips") else SKIP
 
     def score(self, state: Places, info: PodInfo, context: Context, rows: Rows) -> Scores:
-        columns = [one.at(rows) for one in state.values()]
+        columns = [term_count.at(rows) for term_count in state.values()]
         return sum(columns[1:], columns[0]) if columns else np.zeros(len(rows), np.int64)
 
     def normalize(self, state: Any, scores: Scores) -> Scores:

@@ -75,7 +75,7 @@ class NodeResourcesFit(Plugin):
         rules = context.release
         if not rules.knows("SidecarContainers") or rules.enabled("SidecarContainers"):
             return False
-        return any(one.restart_policy == "Always" for one in info.pod.spec.init_containers)
+        return any(container.restart_policy == "Always" for container in info.pod.spec.init_containers)
 
     def _is_ignored(self, name: str) -> bool:
         return "/" in name and (name in self.ignored or name.partition("/")[0] in self.ignored_groups)
@@ -220,7 +220,7 @@ class NodeResourcesFit(Plugin):
 
 
 def weights_of(resources: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
-    return [(one["name"], int(one.get("weight", 1) or 1)) for one in resources]
+    return [(resource["name"], int(resource.get("weight", 1) or 1)) for resource in resources]
 
 
 def _non_zero_request(info: PodInfo, name: str) -> int:

@@ -93,11 +93,11 @@ def _absent_driver(state: AttachedVolumesState, csi_node: CSINode | None, contex
 def _attachments(context: Context) -> dict[str, set[Attached]]:
     """Return node -> volumes that VolumeAttachments attach to it. Source: getNodeVolumeAttachmentInfo."""
     found: dict[str, set[Attached]] = {}
-    for one in context.volumes.attachments.values():
-        volume = context.volumes.volumes.get(one.spec.source.persistent_volume_name or "")
-        if volume is not None and volume.spec.csi is not None and one.spec.attacher:
-            attached = one.spec.attacher, volume.spec.csi.volume_handle
-            found.setdefault(one.spec.node_name, set()).add(attached)
+    for attachment in context.volumes.attachments.values():
+        volume = context.volumes.volumes.get(attachment.spec.source.persistent_volume_name or "")
+        if volume is not None and volume.spec.csi is not None and attachment.spec.attacher:
+            attached = attachment.spec.attacher, volume.spec.csi.volume_handle
+            found.setdefault(attachment.spec.node_name, set()).add(attached)
     return found
 
 

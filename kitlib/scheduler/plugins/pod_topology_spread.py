@@ -89,26 +89,26 @@ class PodTopologySpread(Plugin):
         """Return the pod's constraints with an action, or the default constraints if the pod has none at all."""
         if pod.spec.topology_spread_constraints:
             return [
-                ready(one, pod, context)
-                for one in pod.spec.topology_spread_constraints
-                if one.when_unsatisfiable == action
+                ready(constraint, pod, context)
+                for constraint in pod.spec.topology_spread_constraints
+                if constraint.when_unsatisfiable == action
             ]
-        defaults = [one for one in self.defaults if one.when_unsatisfiable == action]
+        defaults = [default for default in self.defaults if default.when_unsatisfiable == action]
         if not defaults:
             return []
         selector = default_selector(pod, context)
         if selector is None:
             return []
-        return [ready(one, pod, context, selector) for one in defaults]
+        return [ready(default, pod, context, selector) for default in defaults]
 
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
         prepared = self._hard(info, context)
         if not prepared:
             return PreFilterResult(SKIP)
-        found = [DomainCounts(one, count(one, info.pod, context)) for one in prepared]
+        found = [DomainCounts(domains, count(domains, info.pod, context)) for domains in prepared]
         if context.removed:
-            for one in found:
-                _follow_removals(one, info.pod, context)
+            for domain_counts in found:
+                _follow_removals(domain_counts, info.pod, context)
         return PreFilterResult(found)
 
     def incremental_answers(self, info: PodInfo, context: Context) -> IncrementalSpread:
@@ -138,29 +138,31 @@ class PodTopologySpread(Plugin):
         if not context.release.enabled("NodeInclusionPolicyInPodTopologySpread"):
             eligible &= _affinity(info.pod, context, rows)
         made = []
-        for one in constraints:
-            codes = context.snapshot.label(one.topology_key)[0]
-            there = eligible & _included(one, info.pod, context, rows)
+        for constraint in constraints:
+            codes = context.snapshot.label(constraint.topology_key)[0]
+            there = eligible & _included(constraint, info.pod, context, rows)
             domains = np.unique(codes[there])
             if not context.release.enabled("KitSpreadHonoursNodeAffinity"):
                 there = np.isin(codes, domains)  # all nodes of a domain count, even those that the pod may not use
-            made.append(_domains(one, info.pod, context, there, domains))
+            made.append(_domains(constraint, info.pod, context, there, domains))
         return made
 
     def filter(self, state: list[DomainCounts], info: PodInfo, context: Context, rows: Rows) -> Verdicts:
         found = Verdicts.passing(len(rows))
-        for one in state:
-            codes = one.domains.codes[rows]
+        for domain_counts in state:
+            codes = domain_counts.domains.codes[rows]
             found.reject(codes < 0, Code.UnschedulableAndUnresolvable, MISSING_LABEL)
             # a row without the label reads the last value, but is rejected already
-            found.reject(~one.permitted()[codes], Code.Unschedulable, NO_MATCH)
+            found.reject(~domain_counts.permitted()[codes], Code.Unschedulable, NO_MATCH)
         return found
 
     def pre_score(self, info: PodInfo, context: Context, rows: Rows) -> Any:
         listed, left_out = self._soft(info, context)
         if not listed and context.release.enabled("KitPreScoreSkips"):
             return SKIP
-        return ScoreState.of([DomainCounts(one, count(one, info.pod, context)) for one in listed], rows, left_out[rows])
+        return ScoreState.of(
+            [DomainCounts(domains, count(domains, info.pod, context)) for domains in listed], rows, left_out[rows]
+        )
 
     def _score_domains(self, info: PodInfo, context: Context) -> tuple[list[Domains], NDArray[np.bool_]]:
         """Return the domains of each constraint, and a mask of the rows that get no score."""
@@ -176,12 +178,12 @@ class PodTopologySpread(Plugin):
         if not context.release.enabled("NodeInclusionPolicyInPodTopologySpread"):
             counting &= _affinity(info.pod, context, every)
         made = []
-        for one in constraints:
-            there = counting & _included(one, info.pod, context, every)
+        for constraint in constraints:
+            there = counting & _included(constraint, info.pod, context, every)
             # a node's own pods are counted in Score, whatever the policies. Source: podtopologyspread Score
-            if one.topology_key == HOSTNAME:
+            if constraint.topology_key == HOSTNAME:
                 there = ~none
-            made.append(_domains(one, info.pod, context, there, every[:0]))
+            made.append(_domains(constraint, info.pod, context, there, every[:0]))
         return made, ~having if need_all else none
 
     def score(self, state: ScoreState, info: PodInfo, context: Context, rows: Rows) -> Scores:
@@ -198,22 +200,24 @@ def from_constraint(data: Mapping[str, Any], from_dict: Any) -> TopologySpreadCo
 
 
 def ready(
-    one: TopologySpreadConstraint, pod: Pod, context: Context, selector: LabelSelector | None = None
+    constraint: TopologySpreadConstraint, pod: Pod, context: Context, selector: LabelSelector | None = None
 ) -> Constraint:
     """Return a parsed constraint with its defaults. Source: filterTopologySpreadConstraints."""
     release = context.release
-    wanted = selector or one.label_selector
-    if one.match_label_keys and release.enabled("MatchLabelKeysInPodTopologySpread"):
-        wanted = with_label_keys(wanted, one.match_label_keys, pod)
+    wanted = selector or constraint.label_selector
+    if constraint.match_label_keys and release.enabled("MatchLabelKeysInPodTopologySpread"):
+        wanted = with_label_keys(wanted, constraint.match_label_keys, pod)
     policies = release.enabled("NodeInclusionPolicyInPodTopologySpread")
-    minimum = one.min_domains if one.min_domains and release.enabled("MinDomainsInPodTopologySpread") else 1
+    minimum = (
+        constraint.min_domains if constraint.min_domains and release.enabled("MinDomainsInPodTopologySpread") else 1
+    )
     return Constraint(
-        one.max_skew,
-        one.topology_key,
+        constraint.max_skew,
+        constraint.topology_key,
         LabelSelectorMatcher(wanted),
         minimum,
-        policies and (one.node_affinity_policy or "Honor") == "Honor",
-        policies and one.node_taints_policy == "Honor",
+        policies and (constraint.node_affinity_policy or "Honor") == "Honor",
+        policies and constraint.node_taints_policy == "Honor",
     )
 
 
@@ -237,17 +241,17 @@ def _affinity(pod: Pod, context: Context, rows: Rows) -> NDArray[np.bool_]:
 def _with_all_keys(constraints: Sequence[Constraint], context: Context, rows: Rows) -> NDArray[np.bool_]:
     """Return a mask of the rows with all constraints' labels. Source: nodeLabelsMatchSpreadConstraints."""
     having = np.ones(len(rows), np.bool_)
-    for one in constraints:
-        having &= context.snapshot.label(one.topology_key)[0][rows] >= 0
+    for constraint in constraints:
+        having &= context.snapshot.label(constraint.topology_key)[0][rows] >= 0
     return having
 
 
-def _included(one: Constraint, pod: Pod, context: Context, rows: Rows) -> NDArray[np.bool_]:
+def _included(constraint: Constraint, pod: Pod, context: Context, rows: Rows) -> NDArray[np.bool_]:
     """Return a mask of the rows that the inclusion policies admit. Source: matchNodeInclusionPolicies."""
     included = np.ones(len(rows), np.bool_)
-    if one.honour_affinity:
+    if constraint.honour_affinity:
         included &= _affinity(pod, context, rows)
-    if one.honour_taints:
+    if constraint.honour_taints:
         codes, lists = context.snapshot.taint_groups()
         tolerations, release = pod.spec.tolerations, context.release
         welcome = [untolerated_taint(t, tolerations, repels_scheduling, release) is None for t in lists]
@@ -255,12 +259,14 @@ def _included(one: Constraint, pod: Pod, context: Context, rows: Rows) -> NDArra
     return included
 
 
-def _domains(one: Constraint, pod: Pod, context: Context, there: NDArray[np.bool_], eligible: NDArray[Any]) -> Domains:
-    codes, values = context.snapshot.label(one.topology_key)
+def _domains(
+    constraint: Constraint, pod: Pod, context: Context, there: NDArray[np.bool_], eligible: NDArray[Any]
+) -> Domains:
+    codes, values = context.snapshot.label(constraint.topology_key)
     rows = np.flatnonzero(there & (codes >= 0))
-    own = int(one.selector.matches(pod.metadata.labels))
-    hosts = len(rows) == len(codes) and context.snapshot.is_one_to_one(one.topology_key)
-    return Domains(one, codes, len(values), rows, eligible.astype(np.int64), own, hosts)
+    own = int(constraint.selector.matches(pod.metadata.labels))
+    hosts = len(rows) == len(codes) and context.snapshot.is_one_to_one(constraint.topology_key)
+    return Domains(constraint, codes, len(values), rows, eligible.astype(np.int64), own, hosts)
 
 
 def _follow_removals(found: DomainCounts, pod: Pod, context: Context) -> None:
@@ -270,14 +276,14 @@ def _follow_removals(found: DomainCounts, pod: Pod, context: Context) -> None:
 
     Source: podtopologyspread/filtering.go updateWithPod.
     """
-    one = found.domains
-    selector = one.constraint.selector
+    domains = found.domains
+    selector = domains.constraint.selector
     for other in context.removed:
         meta = other.pod.metadata
         uncounted = other.terminating or selector.everything
         meant = meta.namespace == pod.metadata.namespace and selector.matches(meta.labels)
-        if uncounted and meant and other.row in one.rows:
-            found.counts[one.codes[other.row]] -= 1
+        if uncounted and meant and other.row in domains.rows:
+            found.counts[domains.codes[other.row]] -= 1
 
 
 def _spread_pod(pod: Pod, old: Any, new: Any) -> bool:
@@ -291,13 +297,13 @@ def _spread_pod(pod: Pod, old: Any, new: Any) -> bool:
     if other.metadata.namespace != pod.metadata.namespace:
         return False
     selectors = [
-        LabelSelectorMatcher(one.label_selector)
-        for one in pod.spec.topology_spread_constraints
-        if one.when_unsatisfiable == "DoNotSchedule"
+        LabelSelectorMatcher(constraint.label_selector)
+        for constraint in pod.spec.topology_spread_constraints
+        if constraint.when_unsatisfiable == "DoNotSchedule"
     ]
 
     def counted(seen: Any) -> list[bool]:
-        return [seen is not None and one.matches(seen.metadata.labels) for one in selectors]
+        return [seen is not None and selector.matches(seen.metadata.labels) for selector in selectors]
 
     if old is None or new is None:
         return any(counted(other))

@@ -83,8 +83,8 @@ class DomainCounts:
 
     def skews(self) -> NDArray[np.int64]:
         """Return each domain's skew with the pod: its count, + 1 if the pod matches itself, - the smallest count."""
-        one = self.domains
-        found: NDArray[np.int64] = self.counts + (one.own - one.smallest(self.counts))
+        domains = self.domains
+        found: NDArray[np.int64] = self.counts + (domains.own - domains.smallest(self.counts))
         return found
 
     def permitted(self) -> NDArray[np.bool_]:
@@ -121,15 +121,17 @@ class ScoreState:
             ignored: the mask of those of them that lack a constraint's label.
         """
         feasible = rows[~ignored]
-        return cls(soft, [topology_normalizing_weight(one.domains, feasible) for one in soft], ignored)
+        return cls(
+            soft, [topology_normalizing_weight(domain_counts.domains, feasible) for domain_counts in soft], ignored
+        )
 
     def raw(self, rows: Rows, release: Release) -> Scores:
         """Return the scores before normalisation. Source: podtopologyspread Score."""
         total: NDArray[np.floating[Any]] = np.zeros(len(rows), np.float64)
-        for one, weight in zip(self.soft, self.weights, strict=True):
-            part = score_for_count(one.by_row(rows), one.domains.constraint.max_skew, weight)
-            if not one.domains.hosts:
-                part[one.domains.codes[rows] < 0] = 0.0
+        for domain_counts, weight in zip(self.soft, self.weights, strict=True):
+            part = score_for_count(domain_counts.by_row(rows), domain_counts.domains.constraint.max_skew, weight)
+            if not domain_counts.domains.hosts:
+                part[domain_counts.domains.codes[rows] < 0] = 0.0
             total += part
         return np.where(self.ignored, 0, whole(total, release))
 
@@ -141,12 +143,12 @@ class ScoreState:
         return np.where(self.ignored, 0, between(raw, int(counted.min()), int(counted.max())))
 
 
-def topology_normalizing_weight(one: Domains, feasible: Rows) -> float:
+def topology_normalizing_weight(domains: Domains, feasible: Rows) -> float:
     """Return the weight of a constraint: the more domains, the more. Source: topologyNormalizingWeight."""
-    if one.constraint.topology_key == HOSTNAME:
+    if domains.constraint.topology_key == HOSTNAME:
         return math.log(len(feasible) + 2)
     # if a label may be missing, its absence counts as one more value
-    codes = one.codes[feasible]
+    codes = domains.codes[feasible]
     return math.log(int(np.count_nonzero(np.bincount(codes + 1, minlength=1))) + 2)
 
 
@@ -169,14 +171,14 @@ def between(scores: Scores, low: int, high: int) -> Scores:
     return MAX_NODE_SCORE * (high + low - scores) // high
 
 
-def nobody_counts(one: Domains, context: Context) -> bool:
+def nobody_counts(domains: Domains, context: Context) -> bool:
     """Return whether the selector is empty: it counts no pod, although the pod itself matches it."""
-    return one.constraint.selector.everything and context.release.enabled("KitEmptySpreadSelectorCountsNobody")
+    return domains.constraint.selector.everything and context.release.enabled("KitEmptySpreadSelectorCountsNobody")
 
 
-def count_of(one: Domains, pod: Pod) -> tuple[Hashable, Callable[[PodInfo], int]]:
+def count_of(domains: Domains, pod: Pod) -> tuple[Hashable, Callable[[PodInfo], int]]:
     """Return the key of a constraint's count, and whether it counts a pod. Source: countPodsMatchSelector."""
-    namespace, selector = pod.metadata.namespace, one.constraint.selector
+    namespace, selector = pod.metadata.namespace, domains.constraint.selector
 
     def matches(other: PodInfo) -> int:
         meta = other.pod.metadata
@@ -185,11 +187,11 @@ def count_of(one: Domains, pod: Pod) -> tuple[Hashable, Callable[[PodInfo], int]
     return ("spread", namespace, selector), matches
 
 
-def count(one: Domains, pod: Pod, context: Context) -> NDArray[np.int64]:
+def count(domains: Domains, pod: Pod, context: Context) -> NDArray[np.int64]:
     """Return the counts of `DomainCounts`: matching pods of the pod's namespace, on the rows that count; a copy."""
-    if nobody_counts(one, context):
-        return np.zeros(one.size + (not one.hosts), np.int64)
-    matching = context.snapshot.counted(*count_of(one, pod), one.constraint.selector)
-    if one.hosts:
+    if nobody_counts(domains, context):
+        return np.zeros(domains.size + (not domains.hosts), np.int64)
+    matching = context.snapshot.counted(*count_of(domains, pod), domains.constraint.selector)
+    if domains.hosts:
         return matching.copy()
-    return np.bincount(one.codes[one.rows], matching[one.rows], minlength=one.size + 1).astype(np.int64)
+    return np.bincount(domains.codes[domains.rows], matching[domains.rows], minlength=domains.size + 1).astype(np.int64)

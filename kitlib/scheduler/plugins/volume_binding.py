@@ -379,4 +379,6 @@ def _provisioning(claim: PersistentVolumeClaim, node: Node, volumes: Volumes) ->
 
 
 def _in_topology(term: TopologySelectorTerm, node: Node) -> bool:
-    return all(node.metadata.labels.get(one.key) in one.values for one in term.match_label_expressions)
+    return all(
+        node.metadata.labels.get(expression.key) in expression.values for expression in term.match_label_expressions
+    )

@@ -86,17 +86,17 @@ def _conflict(volume: Volume, pod: Pod) -> bool:
     return any(_same(volume, other) for other in pod.spec.volumes)
 
 
-def _same(one: Volume, other: Volume) -> bool:
-    if one.gce_persistent_disk and other.gce_persistent_disk:
-        a, b = one.gce_persistent_disk, other.gce_persistent_disk
+def _same(volume: Volume, other: Volume) -> bool:
+    if volume.gce_persistent_disk and other.gce_persistent_disk:
+        a, b = volume.gce_persistent_disk, other.gce_persistent_disk
         return a.pd_name == b.pd_name and not (a.read_only and b.read_only)
-    if one.aws_elastic_block_store and other.aws_elastic_block_store:
-        return one.aws_elastic_block_store.volume_id == other.aws_elastic_block_store.volume_id
-    if one.iscsi and other.iscsi:
-        c, d = one.iscsi, other.iscsi
+    if volume.aws_elastic_block_store and other.aws_elastic_block_store:
+        return volume.aws_elastic_block_store.volume_id == other.aws_elastic_block_store.volume_id
+    if volume.iscsi and other.iscsi:
+        c, d = volume.iscsi, other.iscsi
         return c.iqn == d.iqn and not (c.read_only and d.read_only)
-    if one.rbd and other.rbd:
-        e, f = one.rbd, other.rbd
+    if volume.rbd and other.rbd:
+        e, f = volume.rbd, other.rbd
         pools = (e.pool or "rbd", f.pool or "rbd")
         shared = set(e.monitors) & set(f.monitors)
         same = bool(shared) and pools[0] == pools[1] and e.image == f.image

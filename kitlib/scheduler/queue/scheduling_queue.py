@@ -203,7 +203,7 @@ class SchedulingQueue:
         if info is None and self._pop_from_backoff:
             info = self._waiting.peek()
             if info is not None and info.sits_out:
-                info = next((one for one in self._waiting if not one.sits_out), None)
+                info = next((queued_pod for queued_pod in self._waiting if not queued_pod.sits_out), None)
         return info
 
     def done(self, info: QueuedPod) -> None:

@@ -64,7 +64,7 @@ def largest_free_cpu(driver: Driver) -> int:
     """Return the largest CPU request that still fits on one node, in milli-CPU."""
     used = _by_node(driver)
     names = [node.name for node in driver.scheduler.snapshot.nodes]
-    return max((_allocatable(driver, one, "cpu") - _requested(used.get(one, []), "cpu") for one in names), default=0)
+    return max((_allocatable(driver, name, "cpu") - _requested(used.get(name, []), "cpu") for name in names), default=0)
 
 
 def victims(driver: Driver) -> int:

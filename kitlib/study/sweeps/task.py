@@ -71,7 +71,7 @@ class Task:
             self.name = reference(self._function)
         self._metrics = _metrics(metric, self._template is not None)
         functions = [one for one in (self._function, *(m for _, m in self._metrics)) if one is not None]
-        self.why_local = next((why for one in functions if (why := _not_importable(one))), "")
+        self.why_local = next((why for function in functions if (why := _not_importable(function))), "")
         self.work: Work | None = None
         if not self.why_local:
             named = [(column, _metric_name(one)) for column, one in self._metrics]

@@ -22,7 +22,7 @@ def describe_containers(title: str, containers: Sequence[Object], statuses: Sequ
     if not containers:
         return f"{title}: <none>\n"
     found = {status["name"]: status for status in statuses}
-    return f"{title}:\n" + "".join(_container(one, found.get(one["name"]), pod) for one in containers)
+    return f"{title}:\n" + "".join(_container(container, found.get(container["name"]), pod) for container in containers)
 
 
 def date(text: str) -> str:
@@ -204,11 +204,11 @@ _VALUES: dict[str, Callable[[Object, Object, Object], str]] = {
 def _mounts(container: Object) -> str:
     mounts = sorted(container.get("volumeMounts") or (), key=lambda one: str(one["mountPath"]))
     text = "    Mounts:\n" if mounts else "    Mounts:\t<none>\n"
-    for one in mounts:
-        flags = ["ro" if one.get("readOnly") else "rw"]
-        flags += [f"path={json.dumps(one['subPath'])}"] if one.get("subPath") else []
-        text += f"      {one['mountPath']} from {one['name']} ({','.join(flags)})\n"
+    for mount in mounts:
+        flags = ["ro" if mount.get("readOnly") else "rw"]
+        flags += [f"path={json.dumps(mount['subPath'])}"] if mount.get("subPath") else []
+        text += f"      {mount['mountPath']} from {mount['name']} ({','.join(flags)})\n"
     devices = sorted(container.get("volumeDevices") or (), key=lambda one: str(one["devicePath"]))
     if devices:
         text += "    Devices:\n" if mounts else "    Devices:\t<none>\n"
-    return text + "".join(f"      {one['devicePath']} from {one['name']}\n" for one in devices)
+    return text + "".join(f"      {device['devicePath']} from {device['name']}\n" for device in devices)

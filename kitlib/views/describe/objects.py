@@ -88,7 +88,7 @@ def describe_claim(obj: Object, others: Others) -> str:
 
 def _mounts(pod: Object, claim: str) -> bool:
     volumes = (pod.get("spec") or {}).get("volumes") or ()
-    return any((one.get("persistentVolumeClaim") or {}).get("claimName") == claim for one in volumes)
+    return any((volume.get("persistentVolumeClaim") or {}).get("claimName") == claim for volume in volumes)
 
 
 def describe_quota(obj: Object, _others: Others) -> str:

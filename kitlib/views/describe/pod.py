@@ -86,7 +86,7 @@ def _head(pod: Object, now: datetime) -> str:
         text += f"LocalhostProfile:\t{profile['localhostProfile']}\n" if profile["type"] == "Localhost" else ""
     text += f"IP:\t{status.get('podIP', '')}\n"
     ips = status.get("podIPs") or ()
-    text += "IPs:\n" + "".join(f"  IP:\t{one.get('ip', '')}\n" for one in ips) if ips else "IPs:\t<none>\n"
+    text += "IPs:\n" + "".join(f"  IP:\t{ip.get('ip', '')}\n" for ip in ips) if ips else "IPs:\t<none>\n"
     owner = next((one for one in meta.get("ownerReferences") or () if one.get("controller")), None)
     text += f"Controlled By:\t{owner['kind']}/{owner['name']}\n" if owner else ""
     return text + (f"NominatedNodeName:\t{status['nominatedNodeName']}\n" if status.get("nominatedNodeName") else "")
@@ -156,11 +156,10 @@ def spread(constraints: Sequence[Object]) -> str:
     if not constraints:
         return ""
     lines = []
-    for one in sorted(constraints, key=lambda c: str(c["topologyKey"])):
-        line = (
-            f"{one['topologyKey']}:{one.get('whenUnsatisfiable', '')} when max skew {one.get('maxSkew', 0)} is exceeded"
-        )
-        if one.get("labelSelector") is not None:
-            line += f" for selector {selector(one['labelSelector'])}"
+    for constraint in sorted(constraints, key=lambda c: str(c["topologyKey"])):
+        line = f"{constraint['topologyKey']}:{constraint.get('whenUnsatisfiable', '')}"
+        line += f" when max skew {constraint.get('maxSkew', 0)} is exceeded"
+        if constraint.get("labelSelector") is not None:
+            line += f" for selector {selector(constraint['labelSelector'])}"
         lines.append(line)
     return f"Topology Spread Constraints:\t{lines[0]}\n" + "".join(f"\t{line}\n" for line in lines[1:])

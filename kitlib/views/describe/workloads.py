@@ -50,8 +50,8 @@ def describe_deployment(obj: Object, others: Others) -> str:
         text += "".join(f"  {c['type']} \t{c['status']}\t{c.get('reason', '')}\n" for c in status["conditions"])
     sets = owned(obj, "ReplicaSet", others)
     if sets:
-        new = [one for one in sets if _template(one) == _template(obj)]
-        text += f"OldReplicaSets:\t{_sets([one for one in sets if one not in new])}\nNewReplicaSet:\t{_sets(new)}\n"
+        new = [set_ for set_ in sets if _template(set_) == _template(obj)]
+        text += f"OldReplicaSets:\t{_sets([set_ for set_ in sets if set_ not in new])}\nNewReplicaSet:\t{_sets(new)}\n"
     return text
 
 

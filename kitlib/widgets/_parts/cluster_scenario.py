@@ -82,8 +82,8 @@ def spread_of_cluster(cluster: Cluster, release: Release | str | None = None) ->
                 f'with {{"name": "{node.name}", "labels": {{"{ZONE}": "zone1"}}}}, or label them'
             )
         zones.setdefault(node.metadata.labels[ZONE], []).append(node.name)
-    spreading = [one for one in cluster.pods() if one.spec.topology_spread_constraints]
-    waiting = [one for one in spreading if not one.spec.node_name]
+    spreading = [pod for pod in cluster.pods() if pod.spec.topology_spread_constraints]
+    waiting = [pod for pod in spreading if not pod.spec.node_name]
     if not spreading:
         layout = tuple((zone, tuple(names)) for zone, names in zones.items())
         state = Spread(layout, release=followed)
@@ -91,7 +91,7 @@ def spread_of_cluster(cluster: Cluster, release: Release | str | None = None) ->
             p.spec.node_name for p in cluster.pods() if p.spec.node_name and LABELS.items() <= p.metadata.labels.items()
         ]
         return replace(state, placed=tuple(placed)), None
-    template = waiting[0] if waiting else max(spreading, key=lambda one: (one.metadata.creation_timestamp, one.name))
+    template = waiting[0] if waiting else max(spreading, key=lambda pod: (pod.metadata.creation_timestamp, pod.name))
     following = deepcopy(template)
     following.spec.node_name, following.metadata.name = "", free_name(cluster, f"{template.name}-next")
     scenario = scenario_of_cluster(cluster)

@@ -29,7 +29,7 @@ def live_cluster(given: object) -> Cluster | None:
 
 def free_name(cluster: Cluster, wanted: str, namespace: str = "default") -> str:
     """Return a name that no pod has: the wanted one, or that with a number."""
-    taken = {one.name for one in cluster.pods() if one.namespace == namespace}
+    taken = {pod.name for pod in cluster.pods() if pod.namespace == namespace}
     return next(name for name in (wanted, *(f"{wanted}-{n}" for n in range(2, len(taken) + 3))) if name not in taken)
 
 
@@ -96,7 +96,7 @@ class OnCluster(ipw.VBox):
             left -= _LOOK
 
     def _is_there(self, key: tuple[str, str]) -> bool:
-        return any((one.name, one.namespace) == key for one in self._cluster.pods())
+        return any((pod.name, pod.namespace) == key for pod in self._cluster.pods())
 
     def _settled(self, pod: Pod) -> Pod:
         """Return the pod once it runs, has ended, or is known to wait; after a timeout, in its current state."""

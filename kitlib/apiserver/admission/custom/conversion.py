@@ -47,7 +47,10 @@ def definition_of_kind(store: Store, obj: KubeObject) -> CustomResourceDefinitio
     """Return the definition of an object's kind, whichever versions it serves; None if there is none."""
     wanted = obj.api_version.rpartition("/")[0], obj.kind
     definitions: list[CustomResourceDefinition] = store.list("CustomResourceDefinition", copy=False)
-    return next((one for one in definitions if (one.spec.group, one.spec.names.kind) == wanted), None)
+    return next(
+        (definition for definition in definitions if (definition.spec.group, definition.spec.names.kind) == wanted),
+        None,
+    )
 
 
 def to_storage(store: Store, obj: KubeObject, caller: WebhookCaller | None) -> KubeObject:
@@ -74,19 +77,19 @@ def converted(
     Raises:
         ConversionError: the webhook does not convert an object.
     """
-    others = [one for one in objects if one.api_version != api_version]
+    others = [item for item in objects if item.api_version != api_version]
     definition = definition_of_kind(store, others[0]) if others else None
     if definition is None:
         return list(objects)
     conversion = definition.spec.conversion
     if conversion is None or conversion.strategy != "Webhook" or conversion.webhook is None:
-        return [one if one.api_version == api_version else _relabelled(one, api_version) for one in objects]
+        return [item if item.api_version == api_version else _relabelled(item, api_version) for item in objects]
     try:
-        calls = [_call(store, definition, one, api_version) for one in others]
+        calls = [_call(store, definition, item, api_version) for item in others]
     except WebhookError as error:
         raise _failed(others[0], f" failed: {error}") from None
     answers = iter(zip(calls, ask(caller, calls), strict=True))
-    return [one if one.api_version == api_version else _made(one, api_version, *next(answers)) for one in objects]
+    return [item if item.api_version == api_version else _made(item, api_version, *next(answers)) for item in objects]
 
 
 def _relabelled(obj: KubeObject, api_version: str) -> KubeObject:

@@ -23,7 +23,7 @@ def definition_of(store: Store, api_version: str, kind: str) -> CustomResourceDe
     """Return the definition that serves a kind; None if there is none."""
     group, _, version = api_version.rpartition("/")
     definitions: list[CustomResourceDefinition] = store.list("CustomResourceDefinition", copy=False)
-    return next((one for one in definitions if one.serves(group, version, kind)), None)
+    return next((definition for definition in definitions if definition.serves(group, version, kind)), None)
 
 
 def schema_of(store: Store, obj: KubeObject) -> Schema:

@@ -87,5 +87,5 @@ def _set_status(obj: KubeObject, status: Any) -> None:
 
 
 def _stored_versions(definition: CustomResourceDefinition, known: list[str]) -> list[str]:
-    stored = [one.name for one in definition.spec.versions if one.storage and one.name not in known]
+    stored = [version.name for version in definition.spec.versions if version.storage and version.name not in known]
     return [*known, *stored[:1]]

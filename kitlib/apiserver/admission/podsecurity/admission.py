@@ -160,9 +160,9 @@ def _significant(pod: Pod, old: Pod) -> bool:
         if len(getattr(pod.spec, kind)) != len(getattr(old.spec, kind)):
             return True
     before: dict[str, Container] = {one.name: one for one in containers(old.spec)}
-    for one in containers(pod.spec):
-        key = f"{SECCOMP_PREFIX}{one.name}"
-        if one.name not in before or one.image != before[one.name].image:
+    for container in containers(pod.spec):
+        key = f"{SECCOMP_PREFIX}{container.name}"
+        if container.name not in before or container.image != before[container.name].image:
             return True
         if pod.metadata.annotations.get(key, "") != old.metadata.annotations.get(key, ""):
             return True

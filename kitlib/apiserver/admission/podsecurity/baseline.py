@@ -71,10 +71,10 @@ def app_armor_profile(meta: ObjectMeta, spec: PodSpec) -> Violation | None:
     pod = own is not None and own.type not in PROFILES
     values = {own.type} if own is not None and pod else set()  # `pod` implies `own`; the type checker needs both
     bad: list[str] = []
-    for one in containers(spec):
-        profile = one.security_context.app_armor_profile if one.security_context is not None else None
+    for container in containers(spec):
+        profile = container.security_context.app_armor_profile if container.security_context is not None else None
         if profile is not None and profile.type not in PROFILES:
-            bad.append(one.name)
+            bad.append(container.name)
             values.add(profile.type)
     # The key prefix alone decides: an annotation for a container that does not exist is forbidden as well.
     # json.dumps prints like Go's %q, except for control characters, which Go writes as \x01.
@@ -94,18 +94,18 @@ def app_armor_profile(meta: ObjectMeta, spec: PodSpec) -> Violation | None:
     return Violation(plural("forbidden AppArmor profile", len(shown)), detail)
 
 
-def added(one: Container) -> list[str]:
+def added(container: Container) -> list[str]:
     """Return the capabilities that a container adds."""
-    context = one.security_context
+    context = container.security_context
     return context.capabilities.add if context is not None and context.capabilities is not None else []
 
 
 def capabilities_baseline(_: ObjectMeta, spec: PodSpec) -> Violation | None:
     """Source: capabilitiesBaselineV1Dot0."""
-    bad = names(spec, lambda one: set(added(one)) - CAPABILITIES)
+    bad = names(spec, lambda container: set(added(container)) - CAPABILITIES)
     if not bad:
         return None
-    others = sorted({name for one in containers(spec) for name in added(one)} - CAPABILITIES)
+    others = sorted({name for container in containers(spec) for name in added(container)} - CAPABILITIES)
     detail = f"{named(bad)} must not include {quoted(others)} in securityContext.capabilities.add"
     return Violation("non-default capabilities", detail)
 
@@ -125,29 +125,35 @@ def host_path_volumes(_: ObjectMeta, spec: PodSpec) -> Violation | None:
 
 def host_ports(_: ObjectMeta, spec: PodSpec) -> Violation | None:
     """Source: hostPortsV1Dot0."""
-    bad = names(spec, lambda one: any(port.host_port for port in one.ports))
+    bad = names(spec, lambda container: any(port.host_port for port in container.ports))
     if not bad:
         return None
     # Sorted as strings, so 443 precedes 80: upstream collects the ports in a sets.String.
-    ports = sorted({str(port.host_port) for one in containers(spec) for port in one.ports if port.host_port})
+    ports = sorted(
+        {str(port.host_port) for container in containers(spec) for port in container.ports if port.host_port}
+    )
     return Violation("hostPort", f"{named(bad)} {uses(len(bad))} {plural('hostPort', len(ports))} {', '.join(ports)}")
 
 
 def host_probes_and_host_lifecycle(_: ObjectMeta, spec: PodSpec) -> Violation | None:
     """Source: hostProbesAndHostLifecycleV1Dot34."""
     # The only check of this level that sorts its containers: upstream collects their names in a set, too.
-    bad = sorted(set(names(spec, lambda one: any(_hosts(one)))))
+    bad = sorted(set(names(spec, lambda container: any(_hosts(container)))))
     if not bad:
         return None
-    hosts = sorted({host for one in containers(spec) for host in _hosts(one)})
+    hosts = sorted({host for container in containers(spec) for host in _hosts(container)})
     word = plural("probe or lifecycle host", len(hosts))
     return Violation("probe or lifecycle host", f"{named(bad)} {uses(len(bad))} {word} {quoted(hosts)}")
 
 
-def _hosts(one: Container) -> Iterator[str]:
-    handlers: list[Probe | LifecycleHandler | None] = [one.liveness_probe, one.readiness_probe, one.startup_probe]
-    if one.lifecycle is not None:
-        handlers += [one.lifecycle.post_start, one.lifecycle.pre_stop]
+def _hosts(container: Container) -> Iterator[str]:
+    handlers: list[Probe | LifecycleHandler | None] = [
+        container.liveness_probe,
+        container.readiness_probe,
+        container.startup_probe,
+    ]
+    if container.lifecycle is not None:
+        handlers += [container.lifecycle.post_start, container.lifecycle.pre_stop]
     for handler in handlers:
         if handler is not None:
             for way in (handler.http_get, handler.tcp_socket):
@@ -157,21 +163,23 @@ def _hosts(one: Container) -> Iterator[str]:
 
 def privileged(_: ObjectMeta, spec: PodSpec) -> Violation | None:
     """Source: privilegedV1Dot0."""
-    bad = names(spec, lambda one: one.security_context is not None and one.security_context.privileged)
+    bad = names(
+        spec, lambda container: container.security_context is not None and container.security_context.privileged
+    )
     return Violation("privileged", f"{named(bad)} must not set securityContext.privileged=true") if bad else None
 
 
 def proc_mount(_: ObjectMeta, spec: PodSpec) -> Violation | None:
     """Source: procMountV1Dot0."""
 
-    def other(one: Container) -> str | None:
-        mount = one.security_context.proc_mount if one.security_context is not None else None
+    def other(container: Container) -> str | None:
+        mount = container.security_context.proc_mount if container.security_context is not None else None
         return None if mount == "Default" else mount
 
-    bad = names(spec, lambda one: other(one) is not None)
+    bad = names(spec, lambda container: other(container) is not None)
     if not bad:
         return None
-    types = sorted({mount for one in containers(spec) if (mount := other(one)) is not None})
+    types = sorted({mount for container in containers(spec) if (mount := other(container)) is not None})
     return Violation("procMount", f"{named(bad)} must not set securityContext.procMount to {quoted(types)}")
 
 
@@ -189,8 +197,12 @@ def _selinux(types: frozenset[str]) -> Check:
 
         own = spec.security_context.se_linux_options if spec.security_context is not None else None
         # The keys are ids, because a Container has no hash; each call of `containers` yields the same objects.
-        of = {id(one): one.security_context.se_linux_options for one in containers(spec) if one.security_context}
-        bad = names(spec, lambda one: wrong(of.get(id(one))))
+        of = {
+            id(container): container.security_context.se_linux_options
+            for container in containers(spec)
+            if container.security_context
+        }
+        bad = names(spec, lambda container: wrong(of.get(id(container))))
         if not wrong(own) and not bad:
             return None
         every = [options for options in (own, *of.values()) if options is not None]
@@ -212,7 +224,7 @@ def seccomp_annotations(meta: ObjectMeta, spec: PodSpec) -> Violation | None:
 
     Source: seccompProfileBaselineV1Dot0.
     """
-    keys = [SECCOMP_POD, *(f"{SECCOMP_PREFIX}{one.name}" for one in containers(spec))]
+    keys = [SECCOMP_POD, *(f"{SECCOMP_PREFIX}{container.name}" for container in containers(spec))]
     bad = sorted(
         {
             f"{key}={json.dumps(meta.annotations[key], ensure_ascii=False)}"
@@ -232,9 +244,9 @@ def seccomp_types(spec: PodSpec) -> tuple[str | None, dict[str, str]]:
     """
     own = spec.security_context.seccomp_profile if spec.security_context is not None else None
     of = {
-        one.name: one.security_context.seccomp_profile.type
-        for one in containers(spec)
-        if one.security_context is not None and one.security_context.seccomp_profile is not None
+        container.name: container.security_context.seccomp_profile.type
+        for container in containers(spec)
+        if container.security_context is not None and container.security_context.seccomp_profile is not None
     }
     return own.type if own is not None else None, of
 
@@ -255,7 +267,7 @@ def _sysctls(allowed: frozenset[str]) -> Check:
     def check(_: ObjectMeta, spec: PodSpec) -> Violation | None:
         """Source: sysctlsV1Dot0 to sysctlsV1Dot32."""
         own = spec.security_context.sysctls if spec.security_context is not None else []
-        bad = [one.name for one in own if one.name not in allowed]
+        bad = [sysctl.name for sysctl in own if sysctl.name not in allowed]
         return Violation("forbidden sysctls", ", ".join(bad)) if bad else None
 
     return check
@@ -269,7 +281,7 @@ def windows_host_process(_: ObjectMeta, spec: PodSpec) -> Violation | None:
         return options is not None and bool(options.host_process)
 
     pod = host_process(spec.security_context)
-    bad = names(spec, lambda one: host_process(one.security_context))
+    bad = names(spec, lambda container: host_process(container.security_context))
     if not pod and not bad:
         return None
     detail = f"{setters(pod, bad)} must not set securityContext.windowsOptions.hostProcess=true"

@@ -49,7 +49,10 @@ _VOLUMES = frozenset(
 def allow_privilege_escalation(_: ObjectMeta, spec: PodSpec) -> Violation | None:
     """Source: allowPrivilegeEscalationV1Dot8."""
     bad = names(
-        spec, lambda one: one.security_context is None or one.security_context.allow_privilege_escalation is not False
+        spec,
+        lambda container: (
+            container.security_context is None or container.security_context.allow_privilege_escalation is not False
+        ),
     )
     if not bad:
         return None
@@ -60,19 +63,19 @@ def allow_privilege_escalation(_: ObjectMeta, spec: PodSpec) -> Violation | None
 
 def capabilities_restricted(_: ObjectMeta, spec: PodSpec) -> Violation | None:
     """Source: capabilitiesRestrictedV1Dot22."""
-    kept = names(spec, lambda one: "ALL" not in _dropped(one))
-    bad = names(spec, lambda one: set(added(one)) - {"NET_BIND_SERVICE"})
+    kept = names(spec, lambda container: "ALL" not in _dropped(container))
+    bad = names(spec, lambda container: set(added(container)) - {"NET_BIND_SERVICE"})
     details = []
     if kept:
         details.append(f'{named(kept)} must set securityContext.capabilities.drop=["ALL"]')
     if bad:
-        others = sorted({name for one in containers(spec) for name in added(one)} - {"NET_BIND_SERVICE"})
+        others = sorted({name for container in containers(spec) for name in added(container)} - {"NET_BIND_SERVICE"})
         details.append(f"{named(bad)} must not include {quoted(others)} in securityContext.capabilities.add")
     return Violation("unrestricted capabilities", "; ".join(details)) if details else None
 
 
-def _dropped(one: Container) -> list[str]:
-    context = one.security_context
+def _dropped(container: Container) -> list[str]:
+    context = container.security_context
     return context.capabilities.drop if context is not None and context.capabilities is not None else []
 
 
@@ -100,14 +103,14 @@ def run_as_non_root(_: ObjectMeta, spec: PodSpec) -> Violation | None:
     """Source: runAsNonRootV1Dot0."""
     own = spec.security_context.run_as_non_root if spec.security_context is not None else None
 
-    def of(one: Container) -> bool | None:
-        return one.security_context.run_as_non_root if one.security_context is not None else None
+    def of(container: Container) -> bool | None:
+        return container.security_context.run_as_non_root if container.security_context is not None else None
 
-    bad = names(spec, lambda one: of(one) is False)
+    bad = names(spec, lambda container: of(container) is False)
     if own is False or bad:
         detail = f"{setters(own is False, bad)} must not set securityContext.runAsNonRoot=false"
         return Violation("runAsNonRoot != true", detail)
-    unsaid = [] if own else names(spec, lambda one: of(one) is None)
+    unsaid = [] if own else names(spec, lambda container: of(container) is None)
     if not unsaid:
         return None
     return Violation("runAsNonRoot != true", f"pod or {named(unsaid)} must set securityContext.runAsNonRoot=true")
@@ -116,7 +119,9 @@ def run_as_non_root(_: ObjectMeta, spec: PodSpec) -> Violation | None:
 def run_as_user(_: ObjectMeta, spec: PodSpec) -> Violation | None:
     """Source: runAsUserV1Dot23."""
     pod = spec.security_context is not None and spec.security_context.run_as_user == 0
-    bad = names(spec, lambda one: one.security_context is not None and one.security_context.run_as_user == 0)
+    bad = names(
+        spec, lambda container: container.security_context is not None and container.security_context.run_as_user == 0
+    )
     return Violation("runAsUser=0", f"{setters(pod, bad)} must not set runAsUser=0") if pod or bad else None
 
 
@@ -126,7 +131,7 @@ def seccomp_profile_restricted(meta: ObjectMeta, spec: PodSpec) -> Violation | N
     if wrong is not None:
         return wrong
     own, of = seccomp_types(spec)
-    unsaid = [] if own is not None else names(spec, lambda one: one.name not in of)
+    unsaid = [] if own is not None else names(spec, lambda container: container.name not in of)
     if not unsaid:
         return None
     allowed = " or ".join(f'"{name}"' for name in PROFILES)

@@ -35,7 +35,7 @@ def containers(spec: PodSpec) -> Iterator[Container]:
 
 def names(spec: PodSpec, bad: Callable[[Container], object]) -> list[str]:
     """Return the names of the containers for which the test is true."""
-    return [one.name for one in containers(spec) if bad(one)]
+    return [container.name for container in containers(spec) if bad(container)]
 
 
 def plural(word: str, count: int) -> str:

@@ -75,10 +75,10 @@ class CompiledPolicy:
     def __init__(self, spec: ValidatingAdmissionPolicySpec | MutatingAdmissionPolicySpec) -> None:
         self.environment = PolicyEnvironment(spec.param_kind is not None)
         self.conditions = [
-            (one.expression, self.environment.compile(one.expression, lib.BOOL, variables=False))
-            for one in spec.match_conditions
+            (condition.expression, self.environment.compile(condition.expression, lib.BOOL, variables=False))
+            for condition in spec.match_conditions
         ]
-        self.variables = {one.name: self.environment.declare(one) for one in spec.variables}
+        self.variables = {variable.name: self.environment.declare(variable) for variable in spec.variables}
 
 
 class Variables(Mapping[str, Any]):
@@ -187,10 +187,10 @@ def params_of(store: Store, policy: Policy, binding: Binding, about: AdmissionAt
         )
     objects: list[KubeObject] = store.list(found, place or None, copy=False)
     if reference.name:
-        objects = [one for one in objects if one.name == reference.name]
+        objects = [item for item in objects if item.name == reference.name]
     elif reference.selector is not None:
         matcher = LabelSelectorMatcher(reference.selector)
-        objects = [one for one in objects if matcher.matches(one.metadata.labels)]
+        objects = [item for item in objects if matcher.matches(item.metadata.labels)]
     if not objects and reference.parameter_not_found_action != ALLOW:
         raise ConfigurationError("no params found for policy binding with `Deny` parameterNotFoundAction")
     return sorted(objects, key=lambda one: one.name)

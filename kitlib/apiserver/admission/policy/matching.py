@@ -55,7 +55,7 @@ def _matches_labels(resources: MatchResources, about: AdmissionAttributes) -> bo
     matcher = LabelSelectorMatcher(resources.object_selector)
     if about.operation == CONNECT:  # the options have no metadata, so that only the empty selector selects them
         return not (resources.object_selector.match_labels or resources.object_selector.match_expressions)
-    return any(matcher.matches(one.metadata.labels) for one in (about.new, about.old) if one is not None)
+    return any(matcher.matches(item.metadata.labels) for item in (about.new, about.old) if item is not None)
 
 
 def _some(rules: Sequence[NamedRuleWithOperations], about: AdmissionAttributes, exact: bool) -> bool:

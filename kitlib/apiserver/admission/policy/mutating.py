@@ -58,10 +58,10 @@ class CompiledMutatingPolicy(CompiledPolicy):
     def __init__(self, spec: MutatingAdmissionPolicySpec) -> None:
         super().__init__(spec)
         self.mutations = []
-        for one in spec.mutations:
-            patch = one.apply_configuration or one.json_patch
+        for mutation in spec.mutations:
+            patch = mutation.apply_configuration or mutation.json_patch
             text = patch.expression if patch is not None else ""
-            self.mutations.append((one.patch_type, text, self.environment.mutation(one.patch_type, text)))
+            self.mutations.append((mutation.patch_type, text, self.environment.mutation(mutation.patch_type, text)))
 
 
 @lru_cache(maxsize=128)
@@ -140,32 +140,32 @@ class MutationRequest:
             self._ask_again()
         schema = self._schema(obj)
         changed = False
-        for one in invocations:
-            names = {**self._names(obj), **self._params(one)}
+        for invocation in invocations:
+            names = {**self._names(obj), **self._params(invocation)}
             try:
-                if not conditions_met(one.compiled.conditions, names):
+                if not conditions_met(invocation.compiled.conditions, names):
                     continue
             except ConditionError as error:
-                self._fail(one.policy, f"{one.said}{error}", INVALID, failures)
+                self._fail(invocation.policy, f"{invocation.said}{error}", INVALID, failures)
                 continue
-            if second and one.key not in self._due:
+            if second and invocation.key not in self._due:
                 continue
             before = obj
-            for patch_type, text, expression in one.compiled.mutations:
-                names = {**self._names(obj), **self._params(one)}
+            for patch_type, text, expression in invocation.compiled.mutations:
+                names = {**self._names(obj), **self._params(invocation)}
                 # Each mutation sees the object after the previous one, so variables are evaluated anew.
-                names["variables"] = Variables(one.compiled.variables, names)
+                names["variables"] = Variables(invocation.compiled.variables, names)
                 try:
                     obj = set_defaults(PATCHES[patch_type](obj, expression.evaluate(names, MAX_COST), schema))
                     changed = True
                 except EvaluationError as error:
-                    self._fail(one.policy, one.said + problem(text, error), INVALID, failures)
+                    self._fail(invocation.policy, invocation.said + problem(text, error), INVALID, failures)
                 except MutationError as error:
-                    self._fail(one.policy, f"{one.said}{error}", INVALID, failures)
+                    self._fail(invocation.policy, f"{invocation.said}{error}", INVALID, failures)
             if to_dict(before) != to_dict(obj):
                 self._ask_again()
-            if one.policy.spec.reinvocation_policy == IF_NEEDED:
-                self._asked.add(one.key)
+            if invocation.policy.spec.reinvocation_policy == IF_NEEDED:
+                self._asked.add(invocation.key)
         if changed:
             self._ask_again()
             self.again = True
@@ -217,10 +217,10 @@ class MutationRequest:
         namespace = self._store.find(Namespace, name, copy=False) if name else None
         return {**seen.names, "namespaceObject": shown(namespace), "authorizer": authorizer(self._store, self._about)}
 
-    def _params(self, one: _Invocation) -> Mapping[str, Any]:
-        if one.policy.spec.param_kind is None:
+    def _params(self, invocation: _Invocation) -> Mapping[str, Any]:
+        if invocation.policy.spec.param_kind is None:
             return {}
-        return {"params": shown(one.params)}
+        return {"params": shown(invocation.params)}
 
     def _schema(self, obj: KubeObject) -> Schema:
         """Return the schema of a custom object; None for a built-in kind."""

@@ -77,17 +77,17 @@ class CompiledValidatingPolicy(CompiledPolicy):
         super().__init__(spec)
         self.validations = [
             (
-                one,
-                self.environment.compile(one.expression, lib.BOOL),
-                self.environment.compile(one.message_expression, lib.STRING, authorizer=False)
-                if one.message_expression
+                validation,
+                self.environment.compile(validation.expression, lib.BOOL),
+                self.environment.compile(validation.message_expression, lib.STRING, authorizer=False)
+                if validation.message_expression
                 else None,
             )
-            for one in spec.validations
+            for validation in spec.validations
         ]
         self.annotations = [
-            (one.value_expression, self.environment.compile(one.value_expression, lib.STRING, lib.NULL))
-            for one in spec.audit_annotations
+            (annotation.value_expression, self.environment.compile(annotation.value_expression, lib.STRING, lib.NULL))
+            for annotation in spec.audit_annotations
         ]
 
     def refusals(self, names: Mapping[str, Any], ignore_errors: bool) -> list[PolicyRefusal]:

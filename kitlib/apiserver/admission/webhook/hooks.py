@@ -124,7 +124,8 @@ def _in_version_of_rules(
     served = custom_kinds.served_versions(store, about.object)
     version = next((one for one in served if one.rpartition("/")[2] in accepted), about.object.api_version)
     new, old = (
-        None if one is None else custom_kinds.in_version(store, one, version, caller) for one in (about.new, about.old)
+        None if item is None else custom_kinds.in_version(store, item, version, caller)
+        for item in (about.new, about.old)
     )
     return replace(about, new=new, old=old)
 
@@ -163,7 +164,7 @@ def _conditions_hold(
     """
     if not hook.match_conditions:
         return True
-    conditions = [(one.expression, _condition(one.expression)) for one in hook.match_conditions]
+    conditions = [(condition.expression, _condition(condition.expression)) for condition in hook.match_conditions]
     names = {**about.names, "namespaceObject": shown(namespace), "authorizer": authorizer(store, about)}
     try:
         return conditions_met(conditions, names)
@@ -332,23 +333,23 @@ class MutatingRequest:
         # Another plugin has changed the object since the first round, so all eligible webhooks are due.
         if second and self._output is not None and to_dict(obj) != self._output:
             self._require_reinvocation()
-        for one in _hooks(self._store, MutatingWebhookConfiguration, self._about):
+        for hook in _hooks(self._store, MutatingWebhookConfiguration, self._about):
             # Each is matched against the object as the ones before it left it: a label that the first adds can select
             # the second. Source: mutatingDispatcher.Dispatch (attrForCheck).
             about = replace(self._about, new=obj)
-            seen = one.write(self._store, about, self._caller)
+            seen = hook.write(self._store, about, self._caller)
             if seen is None:
                 continue
             # A webhook that was not called in the first round is not called in the second, even if it matches now.
-            if second and one.place not in self._due:
+            if second and hook.place not in self._due:
                 continue
-            made = self._ask(one, seen, about)
+            made = self._ask(hook, seen, about)
             if made is not None and to_dict(made) != to_dict(obj):
                 obj = made
                 self.again = True
                 self._require_reinvocation()
-            if not second and isinstance(one.hook, MutatingWebhook) and one.hook.reinvocation_policy == IF_NEEDED:
-                self._asked.add(one.place)
+            if not second and isinstance(hook.hook, MutatingWebhook) and hook.hook.reinvocation_policy == IF_NEEDED:
+                self._asked.add(hook.place)
         self._output = to_dict(obj)
         return obj
 
@@ -358,10 +359,10 @@ class MutatingRequest:
         Raises:
             WebhookDenied, InternalError, Forbidden: the deletion is rejected.
         """
-        for one in _hooks(self._store, MutatingWebhookConfiguration, self._about):
-            seen = one.write(self._store, self._about, self._caller)
+        for hook in _hooks(self._store, MutatingWebhookConfiguration, self._about):
+            seen = hook.write(self._store, self._about, self._caller)
             if seen is not None:
-                self._ask(one, seen, self._about)
+                self._ask(hook, seen, self._about)
 
     def _require_reinvocation(self) -> None:
         """Mark the webhooks called so far for reinvocation. Source: RequireReinvokingPreviouslyInvokedPlugins."""

@@ -140,21 +140,21 @@ def _walk(steps: tuple[Step, ...], item: Any) -> list[Any]:
 
 
 def _field(name: str, values: list[Any]) -> list[Any]:
-    return [one[name] for one in values if isinstance(one, Mapping) and name in one]
+    return [value[name] for value in values if isinstance(value, Mapping) and name in value]
 
 
 def _index(index: int, values: list[Any]) -> list[Any]:
     """Source: JSONPath.evalArray, which fails for an index out of bounds."""
-    for one in values:
-        if not isinstance(one, list) or not -len(one) <= index < len(one):
+    for value in values:
+        if not isinstance(value, list) or not -len(value) <= index < len(value):
             raise ValueError(f"array index out of bounds: index {index}")
     return [one[index] for one in values]
 
 
 def _slice(part: slice, values: list[Any]) -> list[Any]:
-    if any(not isinstance(one, list) for one in values):
+    if any(not isinstance(value, list) for value in values):
         raise ValueError("not an array")
-    return [item for one in values for item in one[part]]
+    return [item for value in values for item in value[part]]
 
 
 def _union(parts: tuple[Step, ...], values: list[Any]) -> list[Any]:
@@ -162,16 +162,16 @@ def _union(parts: tuple[Step, ...], values: list[Any]) -> list[Any]:
 
 
 def _every(values: list[Any]) -> list[Any]:
-    return [item for one in values for item in _inside(one)]
+    return [item for value in values for item in _inside(value)]
 
 
 def _descend(values: list[Any]) -> list[Any]:
     """Return the values and all values below them that have values themselves. Source: JSONPath.evalRecursive."""
     found = []
-    for one in values:
-        below = _inside(one)
+    for value in values:
+        below = _inside(value)
         if below:
-            found += [one, *_descend(below)]
+            found += [value, *_descend(below)]
     return found
 
 
@@ -188,10 +188,10 @@ def _select(
     values: list[Any],
 ) -> list[Any]:
     found = []
-    for one in values:
-        if not isinstance(one, list):
+    for value in values:
+        if not isinstance(value, list):
             raise ValueError("not an array: it cannot be filtered")
-        for item in one:
+        for item in value:
             lefts = _walk(left, item)
             if compare is None or right is None:
                 found += [item] if lefts else []

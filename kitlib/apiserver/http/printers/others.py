@@ -173,7 +173,9 @@ def print_definition(obj: Object, now: datetime) -> list[Any]:
     versions = sorted(one["name"] + ("(storage)" if one.get("storage") else "") for one in served)
     names = spec.get("names", {})
     conditions = obj.get("status", {}).get("conditions") or ()
-    established = any(one.get("type") == "Established" and one.get("status") == "True" for one in conditions)
+    established = any(
+        condition.get("type") == "Established" and condition.get("status") == "True" for condition in conditions
+    )
     shown = [spec.get("group", ""), names.get("kind", ""), ",".join(names.get("shortNames") or ()), established]
     return [_name(obj), spec.get("scope", ""), ",".join(versions), *print_creation_time(obj, now)[1:], *shown]
 

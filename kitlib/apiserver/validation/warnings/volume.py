@@ -44,17 +44,19 @@ def _projected(source: ProjectedVolumeSource, name: str) -> Iterator[str]:
             everything.update(paths)
 
 
-def _paths(one: VolumeProjection) -> tuple[list[str], str]:
-    if one.config_map is not None and one.config_map.items:
-        return [item.path for item in one.config_map.items], f"ConfigMap {shown(one.config_map.name)}"
-    if one.secret is not None and one.secret.items:
-        return [item.path for item in one.secret.items], f"Secret {shown(one.secret.name)}"
-    if one.downward_api is not None and one.downward_api.items:
-        return [item.path for item in one.downward_api.items], "DownwardAPI"
-    if one.service_account_token is not None:
-        return [one.service_account_token.path], "ServiceAccountToken"
-    if one.cluster_trust_bundle is not None:
-        bundle = one.cluster_trust_bundle
+def _paths(volume_projection: VolumeProjection) -> tuple[list[str], str]:
+    if volume_projection.config_map is not None and volume_projection.config_map.items:
+        return [
+            item.path for item in volume_projection.config_map.items
+        ], f"ConfigMap {shown(volume_projection.config_map.name)}"
+    if volume_projection.secret is not None and volume_projection.secret.items:
+        return [item.path for item in volume_projection.secret.items], f"Secret {shown(volume_projection.secret.name)}"
+    if volume_projection.downward_api is not None and volume_projection.downward_api.items:
+        return [item.path for item in volume_projection.downward_api.items], "DownwardAPI"
+    if volume_projection.service_account_token is not None:
+        return [volume_projection.service_account_token.path], "ServiceAccountToken"
+    if volume_projection.cluster_trust_bundle is not None:
+        bundle = volume_projection.cluster_trust_bundle
         owner = bundle.name if bundle.name is not None else bundle.signer_name or ""
         return [bundle.path], f"ClusterTrustBundle {shown(owner)}"
     return [], ""

@@ -72,11 +72,15 @@ class ControlledCluster(RealTimeCluster):
         self._facts = dict(facts)
         self.add_nodes(plans)
 
-    def _make_node(self, one: NodePlan) -> ContainerNode:
-        config = container_node_config(one, self.release)
-        facts = self._facts.pop(one.name, None) or self._plane.start(one)
+    def _make_node(self, node_plan: NodePlan) -> ContainerNode:
+        config = container_node_config(node_plan, self.release)
+        facts = self._facts.pop(node_plan.name, None) or self._plane.start(node_plan)
         return ContainerNode(
-            one, config, RemoteHandle(self._plane.channel(one.name), self._plane.end), self.record_action, facts=facts
+            node_plan,
+            config,
+            RemoteHandle(self._plane.channel(node_plan.name), self._plane.end),
+            self.record_action,
+            facts=facts,
         )
 
     def facts(self, known: set[str]) -> dict[str, NodeFacts]:
@@ -180,7 +184,7 @@ class ControlPlane:
             found = self._channels.setdefault(name, Channel(name, self.write))
         return found
 
-    def start(self, one: NodePlan) -> NodeFacts:
+    def start(self, node_plan: NodePlan) -> NodeFacts:
         """Make the owner start a node.
 
         Returns:
@@ -192,12 +196,12 @@ class ControlPlane:
         number = next(self._numbers)
         self._starts[number] = queue.SimpleQueue()
         # A node of the same name that has ended must not receive lines for the new one.
-        self._channels.pop(one.name, None)
-        self.write(protocol.encode({"start": number, "plan": wire.pack(one)}))
+        self._channels.pop(node_plan.name, None)
+        self.write(protocol.encode({"start": number, "plan": wire.pack(node_plan)}))
         try:
             answer = self._starts[number].get(timeout=START)
         except queue.Empty:
-            raise KitError(f"node {one.name}: it was not started within {START:g} s") from None
+            raise KitError(f"node {node_plan.name}: it was not started within {START:g} s") from None
         finally:
             del self._starts[number]
         if answer.error is not None or answer.facts is None:

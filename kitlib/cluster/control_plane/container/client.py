@@ -148,7 +148,7 @@ class ContainerControlPlaneClient(PollingCluster):
 
     def __init__(self, options: ClusterOptions, provision: Provision) -> None:
         self.release = options.release
-        plans = [self._with_settings_read(one) for one in options.nodes]
+        plans = [self._with_settings_read(node) for node in options.nodes]
         self._options, self._closed = options, False
         self._nodes: dict[str, ContainerNode] = {}
         self._seen, self._ended = 0, False
@@ -181,17 +181,17 @@ class ContainerControlPlaneClient(PollingCluster):
             self.close()
             raise
 
-    def _with_settings_read(self, one: NodePlan) -> NodePlan:
+    def _with_settings_read(self, node_plan: NodePlan) -> NodePlan:
         """Return the plan with its kubelet's settings read in, because the container lacks this machine's files."""
-        return replace(one, kubelet=container_node_config(one, self.release).settings)
+        return replace(node_plan, kubelet=container_node_config(node_plan, self.release).settings)
 
     def _autoscaler_settings(self) -> object:
         """Return the autoscaler's arguments, with the settings of its nodes' kubelets read in."""
         autoscaler = self._options.autoscaler
         if not isinstance(autoscaler, Mapping) or not isinstance(autoscaler.get("node"), Mapping):
             return autoscaler
-        (one,) = plan([autoscaler["node"]])
-        return {**autoscaler, "node": {**autoscaler["node"], "kubelet": self._with_settings_read(one).kubelet}}
+        (node_plan,) = plan([autoscaler["node"]])
+        return {**autoscaler, "node": {**autoscaler["node"], "kubelet": self._with_settings_read(node_plan).kubelet}}
 
     def _open(self, settings: str) -> None:
         """Start the control plane's container and the control plane in it, while the nodes are starting."""
@@ -363,7 +363,7 @@ class ContainerControlPlaneClient(PollingCluster):
         self._refresh_to_read()
         taken = [node.name for node in self._copy.list(Node, copy=False)]
         wanted = plan(nodes, taken, **{**self._options.node_defaults, **common})
-        plans = [self._with_settings_read(one) for one in wanted]
+        plans = [self._with_settings_read(node_plan) for node_plan in wanted]
         self._add(plans, {})
         return [self.get("Node", one.name) for one in plans]
 

@@ -138,13 +138,13 @@ class Relay:
         self.link = ControlLink(name, stream, self)
         return self.link
 
-    def begin(self, one: NodePlan, number: int) -> None:
+    def begin(self, node_plan: NodePlan, number: int) -> None:
         """Start a node's container and its kubelet, which needs no control plane yet."""
-        config = container_node_config(one, self._release)
-        made, notes = self._provisioner.begin(one, config, number, self._link)
+        config = container_node_config(node_plan, self._release)
+        made, notes = self._provisioner.begin(node_plan, config, number, self._link)
         wanted = protocol.config_to_data(config)
-        self.facts[one.name] = made.link.ask("start", timeout=BEGINS, version=protocol.VERSION, config=wanted)
-        self.begun[one.name] = one, config, made, notes
+        self.facts[node_plan.name] = made.link.ask("start", timeout=BEGINS, version=protocol.VERSION, config=wanted)
+        self.begun[node_plan.name] = node_plan, config, made, notes
         # The node may have ended before it was in `begun`; then its own report was ignored.
         if not made.link.alive:
             self._node_gone(made.link)

@@ -141,7 +141,7 @@ def _fits(value: Any, hint: Any) -> bool:
     if hint is Any or isinstance(hint, typing.TypeVar):
         return True
     if origin in (typing.Union, types.UnionType):
-        return any(_fits(value, one) for one in arguments)
+        return any(_fits(value, argument) for argument in arguments)
     if origin is typing.Literal:
         return value in arguments
     if origin is typing.Annotated:

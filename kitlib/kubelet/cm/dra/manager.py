@@ -79,9 +79,9 @@ class ClaimManager:
         status = pod.status.extended_resource_claim_status
         if status is None or self.find is None:
             return
-        for one in status.request_mappings:
-            if one.container_name == container.name:
-                yield self.find(pod.namespace, status.resource_claim_name), one.request_name
+        for mapping in status.request_mappings:
+            if mapping.container_name == container.name:
+                yield self.find(pod.namespace, status.resource_claim_name), mapping.request_name
 
 
 def _add(given: dict[str, list[str]], claim: ResourceClaim | None, request: str) -> None:

@@ -85,7 +85,8 @@ class MemoryManager:
         """
         ids = sorted({cpu.numa for cpu in machine.cpus} | set(machine.numa_memory))
         kept: dict[int, Mapping[str, int]] = {
-            one.numa_node: {name: amount.value() for name, amount in one.limits.items()} for one in reserved
+            reserved_memory.numa_node: {name: amount.value() for name, amount in reserved_memory.limits.items()}
+            for reserved_memory in reserved
         }
         made = {}
         for node in ids:
@@ -124,8 +125,8 @@ class MemoryManager:
             return
         if {number: node.allocatable for number, node in self.nodes.items()} != dict(written.allocatable):
             raise KitError("[memorymanager] the expected machine state is different from the real one")
-        self.blocks = {key: [Block(*one) for one in blocks] for key, blocks in written.blocks.items()}
-        self.pods = {uid: [Block(*one) for one in blocks] for uid, blocks in written.pods.items()}
+        self.blocks = {key: [Block(*block) for block in blocks] for key, blocks in written.blocks.items()}
+        self.pods = {uid: [Block(*block) for block in blocks] for uid, blocks in written.pods.items()}
         for number, (free, group, users) in written.nodes.items():
             node = self.nodes[number]
             node.free, node.group, node.users = dict(free), group, users

@@ -202,21 +202,21 @@ class Bursts:
         passed, self._charged = at - self._charged, at
         if passed <= 0:
             return
-        for pid, one in list(self.processes.items()):
-            wish = one.wish
+        for pid, burster in list(self.processes.items()):
+            wish = burster.wish
             rate = self._rate(pid) if wish else 0.0
             if not rate:
                 continue
-            for lane in one.lanes:
+            for lane in burster.lanes:
                 if lane.runs:
                     used = passed * rate * lane.want / wish
                     lane.left -= used
-                    for bandwidth in chain(one.group):
+                    for bandwidth in chain(burster.group):
                         bandwidth.charge(lane.cpu, round(used))
-            one.lanes = [lane for lane in one.lanes if lane.left > DONE]
-            if not one.lanes:
-                self._done(pid, (at - one.began) / 1e9)
-                one.due = one.began + nanoseconds(one.every)
+            burster.lanes = [lane for lane in burster.lanes if lane.left > DONE]
+            if not burster.lanes:
+                self._done(pid, (at - burster.began) / 1e9)
+                burster.due = burster.began + nanoseconds(burster.every)
 
     def _tick(self, at: int) -> None:
         for bandwidth in self._bandwidths.values():
@@ -226,26 +226,26 @@ class Bursts:
 
     def _begin(self, at: int) -> None:
         """Start the bursts that are due, their threads on the least loaded processors."""
-        for one in self.processes.values():
-            if one.lanes or one.due > at:
+        for process in self.processes.values():
+            if process.lanes or process.due > at:
                 continue
-            load = dict.fromkeys(sorted(one.group.cpus), 0.0)
+            load = dict.fromkeys(sorted(process.group.cpus), 0.0)
             for other in self.processes.values():
                 for lane in other.lanes:
                     if lane.cpu in load:
                         load[lane.cpu] += lane.want
-            cpus = sorted(load, key=lambda cpu: load[cpu])[: max(math.ceil(one.cpus), 1)]
-            want = min(one.cpus / len(cpus), 1.0) if cpus else 0.0
-            one.lanes = [Lane(cpu, want, one.work / len(cpus) * 1e9) for cpu in cpus]
-            one.began, one.due = one.due, NEVER
+            cpus = sorted(load, key=lambda cpu: load[cpu])[: max(math.ceil(process.cpus), 1)]
+            want = min(process.cpus / len(cpus), 1.0) if cpus else 0.0
+            process.lanes = [Lane(cpu, want, process.work / len(cpus) * 1e9) for cpu in cpus]
+            process.began, process.due = process.due, NEVER
 
     def _requeue(self, at: int) -> None:
         """Update which processors are queued and which threads may run, and report changed demands."""
         queued: dict[CfsBandwidth, set[int]] = {bandwidth: set() for bandwidth in self._bandwidths.values()}
-        for one in self.processes.values():
-            for lane in one.lanes:
+        for process in self.processes.values():
+            for lane in process.lanes:
                 lane.runs = True
-                for bandwidth in chain(one.group):
+                for bandwidth in chain(process.group):
                     queued[bandwidth].add(lane.cpu)
                     if lane.cpu not in bandwidth.queued:
                         bandwidth.enqueue(lane.cpu, at)
@@ -257,11 +257,11 @@ class Bursts:
         for bandwidth, cpus in queued.items():
             for cpu in bandwidth.queued - cpus:
                 bandwidth.dequeue(cpu, at)
-        for pid, one in self.processes.items():
-            wishes = one.wish, one.held
-            if wishes != one.told:
-                one.told = wishes
-                self._wishes(one.group, pid, *wishes)
+        for pid, process in self.processes.items():
+            wishes = process.wish, process.held
+            if wishes != process.told:
+                process.told = wishes
+                self._wishes(process.group, pid, *wishes)
 
 
 def chain(group: TaskGroup) -> Iterator[CfsBandwidth]:

@@ -149,24 +149,24 @@ class CPUScheduler:
         if top is None:
             return
         self._followed.add(top.path)
-        for one in self._below(top.path):
-            one.settle(now)
-            one.followed = True
-            tasks, one.tasks = one.tasks, {}
-            self._read(one)
+        for task_group in self._below(top.path):
+            task_group.settle(now)
+            task_group.followed = True
+            tasks, task_group.tasks = task_group.tasks, {}
+            self._read(task_group)
             for pid, cpus in tasks.items():
-                self._bursts.follow(one, pid, cpus, now, work=INFINITE, every=INFINITE, brief=False)
+                self._bursts.follow(task_group, pid, cpus, now, work=INFINITE, every=INFINITE, brief=False)
 
     def _leave_steady(self, now: float) -> None:
         """Return to averages below cgroups without brief work, as soon as quotas are unused or a period has ended."""
         for path in list(self._followed):
             here = self._bursts.processes.items()
-            inside = {pid: one for pid, one in here if f"{one.group.path}/".startswith(path + "/")}
-            if any(one.brief for one in inside.values()):
+            inside = {pid: burster for pid, burster in here if f"{burster.group.path}/".startswith(path + "/")}
+            if any(burster.brief for burster in inside.values()):
                 continue
             groups = self._below(path)
             running = any(g.bandwidth is not None and g.bandwidth.ends is not None for g in groups)
-            if running and not (self._bursts.ended and any(one.lanes for one in inside.values())):
+            if running and not (self._bursts.ended and any(burster.lanes for burster in inside.values())):
                 continue
             self._followed.discard(path)
             for pid in inside:
@@ -182,7 +182,7 @@ class CPUScheduler:
                     self.want(one.group.path, pid, one.cpus, now)
 
     def _below(self, path: str) -> list[TaskGroup]:
-        return [one for one in self._groups.values() if one.path == path or one.path.startswith(path + "/")]
+        return [group for group in self._groups.values() if group.path == path or group.path.startswith(path + "/")]
 
     def forget(self, path: str, now: float) -> None:
         """Remove a deleted cgroup."""

@@ -160,15 +160,17 @@ class CfsRq(_SchedEntity):
 
     def waiting(self) -> Iterator[_SchedEntity]:
         """Return the queued members except the running one."""
-        return (one for one in self.members if one.queued and one is not self.running)
+        return (
+            sched_entity for sched_entity in self.members if sched_entity.queued and sched_entity is not self.running
+        )
 
     def pick_next_entity(self) -> _SchedEntity | None:
         """Return the waiting member with the smallest virtual runtime."""
-        return min(self.waiting(), key=lambda one: one.vruntime, default=None)
+        return min(self.waiting(), key=lambda sched_entity: sched_entity.vruntime, default=None)
 
     def update_min_vruntime(self) -> None:
         """Raise min_vruntime to the smallest virtual runtime of the queued members."""
-        behind = [one.vruntime for one in self.members if one.queued]
+        behind = [sched_entity.vruntime for sched_entity in self.members if sched_entity.queued]
         if behind:
             self.min_vruntime = max(self.min_vruntime, min(behind))
 
@@ -219,7 +221,7 @@ class _Processor:
         tick = self.now // TICK * TICK
         while tick < end:
             tick, late = tick + TICK, 0
-            while (due := min((one.ends for one in self._limited), default=end + TICK)) <= tick:
+            while (due := min((cfs_rq.ends for cfs_rq in self._limited), default=end + TICK)) <= tick:
                 self.now = due
                 ending = [queue for queue in self._limited if queue.ends == due]
                 for queue in ending:
@@ -246,11 +248,11 @@ class _Processor:
         used_up = False
         if self._root.running is not None:
             self._root.sum_exec_runtime += passed
-        for one in self._chain():
-            queue = one.parent
+        for sched_entity in self._chain():
+            queue = sched_entity.parent
             assert queue is not None
-            one.sum_exec_runtime += passed
-            one.vruntime += passed * THREAD_WEIGHT // one.weight
+            sched_entity.sum_exec_runtime += passed
+            sched_entity.vruntime += passed * THREAD_WEIGHT // sched_entity.weight
             queue.update_min_vruntime()
             if queue.quota:
                 queue.runtime_remaining -= passed
@@ -260,21 +262,21 @@ class _Processor:
     def _task_tick_fair(self) -> bool:
         """Return whether the running entity is preempted."""
         change = self._update_curr()
-        for one in reversed(self._chain()):
-            queue = one.parent
+        for sched_entity in reversed(self._chain()):
+            queue = sched_entity.parent
             other = queue.pick_next_entity() if queue is not None else None
             if other is None:
                 continue
-            slice_ = self._sched_slice(one)
-            ran = one.sum_exec_runtime - one.prev_sum_exec_runtime
-            if ran > slice_ or (ran >= self._granularity and one.vruntime - other.vruntime > slice_):
+            slice_ = self._sched_slice(sched_entity)
+            ran = sched_entity.sum_exec_runtime - sched_entity.prev_sum_exec_runtime
+            if ran > slice_ or (ran >= self._granularity and sched_entity.vruntime - other.vruntime > slice_):
                 change = True
         return change
 
-    def _sched_slice(self, one: _SchedEntity) -> int:
+    def _sched_slice(self, sched_entity: _SchedEntity) -> int:
         """Return an entity's slice: its share of the latency at every level, within bounds."""
         part = max(self._latency, self._root.threads * self._granularity)
-        entity = one
+        entity = sched_entity
         while entity.parent is not None:
             part = part * entity.weight // entity.parent.load
             entity = entity.parent
@@ -310,10 +312,10 @@ class _Processor:
         queue: _SchedEntity = self._root
         while isinstance(queue, CfsRq):
             if queue.running is None:
-                one = queue.pick_next_entity()
-                if one is None:
+                sched_entity = queue.pick_next_entity()
+                if sched_entity is None:
                     return
-                queue.running, one.prev_sum_exec_runtime = one, one.sum_exec_runtime
+                queue.running, sched_entity.prev_sum_exec_runtime = sched_entity, sched_entity.sum_exec_runtime
             queue = queue.running
 
     def _throttle_cfs_rq(self, queue: CfsRq) -> bool:
@@ -321,11 +323,11 @@ class _Processor:
         if not queue.quota or queue.runtime_remaining > 0 or queue.throttled or queue.assign_cfs_rq_runtime(1):
             return False
         queue.throttled, queue.held_since = True, self.now
-        one, leaves = queue, queue.queued
-        while (parent := one.parent) is not None:
+        cfs_rq, leaves = queue, queue.queued
+        while (parent := cfs_rq.parent) is not None:
             if leaves:
-                one.queued = False
-                parent.load -= one.weight
+                cfs_rq.queued = False
+                parent.load -= cfs_rq.weight
                 parent.update_min_vruntime()
                 leaves = not parent.load
                 if leaves:
@@ -333,24 +335,24 @@ class _Processor:
             parent.threads -= queue.threads
             if parent.throttled:
                 break
-            one = parent
+            cfs_rq = parent
         return True
 
     def _enqueue_task_fair(self, entity: _SchedEntity, threads: int) -> None:
         """Add an entity to every queue above in which it is missing."""
-        one, comes = entity, True
-        while (parent := one.parent) is not None:
-            comes = comes and not one.queued
+        sched_entity, comes = entity, True
+        while (parent := sched_entity.parent) is not None:
+            comes = comes and not sched_entity.queued
             if comes:
                 # place_entity: a returning entity is at most half a latency ahead, so that a long wait does not let it
                 # starve others.
-                one.vruntime = max(one.vruntime, parent.min_vruntime - self._latency // 2)
-                one.queued = True
-                parent.load += one.weight
+                sched_entity.vruntime = max(sched_entity.vruntime, parent.min_vruntime - self._latency // 2)
+                sched_entity.queued = True
+                parent.load += sched_entity.weight
             parent.threads += threads
             if parent.throttled:
                 break
-            one = parent
+            sched_entity = parent
 
     def _do_sched_cfs_period_timer(self, queue: CfsRq) -> None:
         """Start a new period of a cgroup."""

@@ -51,11 +51,11 @@ class Behaviour(NamedTuple):
             seconds = begins + length + (seconds - begins) % length if length else seconds
             seconds -= length
         found: dict[str, Data | None] = {}
-        for one in self.changes:
-            if one.time <= seconds:
-                found[one.path] = one.data
+        for change in self.changes:
+            if change.time <= seconds:
+                found[change.path] = change.data
             else:
-                found.setdefault(one.path, None)
+                found.setdefault(change.path, None)
         return found
 
 

@@ -61,8 +61,8 @@ class _Python:
         self._variables: dict[str, _Value] = {}
 
     def _held(self) -> float:
-        unique = {id(one): one for one in self._variables.values() if isinstance(one, _Sized)}
-        return sum(one.size for one in unique.values())
+        unique = {id(variable): variable for variable in self._variables.values() if isinstance(variable, _Sized)}
+        return sum(sized.size for sized in unique.values())
 
     def _spend(self, seconds: float, cpus: float = 0.0) -> None:
         self._machine.spend(seconds, cpus=cpus, memory=INTERPRETER + int(self._held()))

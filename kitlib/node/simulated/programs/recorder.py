@@ -354,7 +354,7 @@ class RecordingMachine:
         names = {
             one.removeprefix(inside).partition("/")[0] for one in (*self._files, *self._text) if one.startswith(inside)
         }
-        places = {one.path for one in self._mounts}
+        places = {mount.path for mount in self._mounts}
         return sorted(names) if names or path in places or path in ("/", "/tmp", "/dev/shm") else None
 
     def write(self, path: str, data: Data, *, append: bool = False, copied: bool = True) -> None:
@@ -407,7 +407,7 @@ class RecordingMachine:
         return max(mount.size - self._taken(mount.name), 0.0)
 
     def _taken(self, name: str) -> float:
-        own = sum(one.data.size for one in self._files.values() if one.mount is not None and one.mount.name == name)
+        own = sum(file.data.size for file in self._files.values() if file.mount is not None and file.mount.name == name)
         return own + (self._parent._taken(name) if self._parent is not None else 0.0)
 
     def _copy(self, size: float) -> None:

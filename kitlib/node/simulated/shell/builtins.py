@@ -309,7 +309,7 @@ def split(text: str, separators: Data | None, most: int) -> list[str]:
         most: the number of fields.
     """
     marks = BLANKS if separators is None else separators.text
-    white = "".join(one for one in marks if one in BLANKS)
+    white = "".join(mark for mark in marks if mark in BLANKS)
     text = text.strip(white) if white else text
     return re.split(separator(marks), text, maxsplit=most - 1) if marks and most > 1 else [text]
 

@@ -362,7 +362,7 @@ def separator(marks: str) -> str:
     Args:
         marks: the value of IFS, not empty.
     """
-    white, others = ("".join(one for one in marks if (one in BLANKS) is blank) for blank in (True, False))
+    white, others = ("".join(mark for mark in marks if (mark in BLANKS) is blank) for blank in (True, False))
     blank = f"[{re.escape(white)}]" if white else "(?!)"
     return f"{blank}*[{re.escape(others)}]{blank}*|{blank}+" if others else f"{blank}+"
 

@@ -411,23 +411,23 @@ class Shell(ShellState):
         if not redirections:
             return streams  # the same object: `exec >file` inside also counts for the commands after it
         streams = streams.copy()
-        for one in redirections:
-            target = self._expansion.value(one.target).text
-            if one.operator == ">&" and target.isdigit():
-                streams.set(one.descriptor, streams.writer(int(target[:4])))
-            elif one.operator == ">&" and target == "-":
-                streams.set(one.descriptor, lambda data: None)
-            elif one.operator in ("<", "<<", "<<<"):
-                if one.operator == "<":
+        for redirection in redirections:
+            target = self._expansion.value(redirection.target).text
+            if redirection.operator == ">&" and target.isdigit():
+                streams.set(redirection.descriptor, streams.writer(int(target[:4])))
+            elif redirection.operator == ">&" and target == "-":
+                streams.set(redirection.descriptor, lambda data: None)
+            elif redirection.operator in ("<", "<<", "<<<"):
+                if redirection.operator == "<":
                     data = self.machine.read(target)
                 else:
-                    data = Data(target if one.operator == "<<" else f"{target}\n")
-                if not one.descriptor:
+                    data = Data(target if redirection.operator == "<<" else f"{target}\n")
+                if not redirection.descriptor:
                     streams.stdin = Input(data)
-            elif one.operator != "<&":
-                write = self._writer(target, streams, append=one.operator == ">>")
-                streams.set(one.descriptor, write)
-                if one.operator in ("&>", ">&"):  # `>&file` is bash's other form of `&>file`
+            elif redirection.operator != "<&":
+                write = self._writer(target, streams, append=redirection.operator == ">>")
+                streams.set(redirection.descriptor, write)
+                if redirection.operator in ("&>", ">&"):  # `>&file` is bash's other form of `&>file`
                     streams.err = write
         return streams
 
@@ -482,7 +482,7 @@ class Shell(ShellState):
     def _assign(self, name: str, value: Data) -> None:
         self.variables[name] = value
         if value.size > KEPT_TEXT / 2:  # smaller values do not matter for the memory
-            self.machine.hold(sum(one.size for one in self.variables.values()))
+            self.machine.hold(sum(variable.size for variable in self.variables.values()))
 
     def invoke(self, words: Sequence[str], streams: Streams, more: float = 0.0) -> Result:
         """Run a function, a builtin or a program; echo and printf are programs."""

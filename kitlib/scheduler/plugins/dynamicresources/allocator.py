@@ -70,7 +70,9 @@ class Allocator:
         """
         requests = self.requests()
         search = self._look_around(node)
-        for wanted in (one for alternatives in requests for one in alternatives if one.everything):
+        for wanted in (
+            alternative for alternatives in requests for alternative in alternatives if alternative.everything
+        ):
             search.everything[wanted] = self._all_devices(wanted, search)
         for number, claim in enumerate(self.claims):
             self._check_size(number, claim, search)
@@ -155,7 +157,7 @@ class Allocator:
 
     def _check_size(self, number: int, claim: ResourceClaim, search: Search) -> None:
         mine = [alternatives for alternatives in self.requests() if alternatives and alternatives[0].claim == number]
-        least = sum(min(self._number(one, search) for one in alternatives) for alternatives in mine)
+        least = sum(min(self._number(alternative, search) for alternative in alternatives) for alternatives in mine)
         if least > MAX_RESULTS:
             raise AllocationError(
                 f"claim {claim.key}: number of requested devices {least} exceeds the claim limit of {MAX_RESULTS}"
@@ -231,7 +233,8 @@ class Allocator:
         """Return whether a taint of the device prevents the allocation. Source: taintPreventsAllocation."""
         taints = offer.device.taints if self._enabled("DRADeviceTaints") else ()
         return any(
-            repels(taint) and not any(tolerates(one, taint) for one in wanted.asked.tolerations) for taint in taints
+            repels(taint) and not any(tolerates(toleration, taint) for toleration in wanted.asked.tolerations)
+            for taint in taints
         )
 
     def _is_shared(self, offer: Offer) -> bool:

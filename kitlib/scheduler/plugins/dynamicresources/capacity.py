@@ -57,13 +57,13 @@ def _rounded(asked: Quantity | None, has: DeviceCapacity, fractions: bool) -> Qu
         # -(-a // b) rounds up
         least, step = limits.min.value(), limits.step.value()
         return Quantity.from_int(least + -(-(asked.value() - least) // step) * step, asked.format)
-    return min((one for one in policy.valid_values if one >= asked), default=asked)
+    return min((quantity for quantity in policy.valid_values if quantity >= asked), default=asked)
 
 
 def _in_thousandths(limits: CapacityRequestPolicyRange, fractions: bool) -> bool:
     """Return whether a range is counted in thousandths. Source: useMilli."""
-    given = [one for one in (limits.min, limits.max, limits.step) if one is not None]
-    return fractions and all(one.is_milli for one in given)
+    given = [quantity for quantity in (limits.min, limits.max, limits.step) if quantity is not None]
+    return fractions and all(quantity.is_milli for quantity in given)
 
 
 def _allowed(amount: Quantity, has: DeviceCapacity, fractions: bool) -> bool:

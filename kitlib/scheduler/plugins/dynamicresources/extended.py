@@ -84,12 +84,12 @@ def requests_of(
                 mappings += taken
         most, names, reused = _of_passing(containers, passing, resource, behind.name, lasting)
         # init containers that end run one after the other, so the largest of their requests serves all of them
-        for one in reused:
-            if most is not None and one.request_name in names:
-                one.request_name = most.name
+        for request in reused:
+            if most is not None and request.request_name in names:
+                request.request_name = most.name
         mappings += reused
-        requests += [one for one in (most, *lasting) if one is not None]
-    return sorted(requests, key=lambda one: one.name), mappings
+        requests += [device_request for device_request in (most, *lasting) if device_request is not None]
+    return sorted(requests, key=lambda device_request: device_request.name), mappings
 
 
 def _of_passing(
@@ -104,7 +104,7 @@ def _of_passing(
     names: set[str] = set()
     mappings: Mappings = []
     for i in passing:
-        later = [one for one in lasting[i:] if one is not None]
+        later = [device_request for device_request in lasting[i:] if device_request is not None]
         request, taken = _request(i, containers[i], resource, behind, later)
         mappings += taken
         if request is not None:
@@ -127,9 +127,9 @@ def _request(
         return None, []
     taken: Mappings = []
     there = 0
-    for one in reusable:
-        there += _count(one)
-        taken.append(_mapping(container, resource, one.name))
+    for device_request in reusable:
+        there += _count(device_request)
+        taken.append(_mapping(container, resource, device_request.name))
         if there >= wanted:
             return None, taken
     name = f"container-{index}-request-{sorted(container.resources.requests).index(resource)}"

@@ -290,7 +290,7 @@ def unmet_conditions(claim: ResourceClaim | None) -> str:
     states = {(one.driver, one.pool, one.device): one.conditions for one in claim.status.devices}
     for result in allocation.devices.results:
         conditions = states.get((result.driver, result.pool, result.device), [])
-        met = {one.type for one in conditions if one.status == "True"}
+        met = {condition.type for condition in conditions if condition.status == "True"}
         failed = [name for name in result.binding_failure_conditions if name in met]
         waiting = [name for name in result.binding_conditions if name not in met]
         device = f"{result.driver}/{result.pool}/{result.device}"

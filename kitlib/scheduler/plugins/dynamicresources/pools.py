@@ -91,9 +91,9 @@ class Offer:
 
     def on(self, node: Node) -> bool:
         """Return whether the node reaches the device, if its slice selects nodes for each device; else True."""
-        one = self.device
+        device = self.device
         return not self.slice.spec.per_device_node_selection or reaches(
-            node, one.node_name, one.all_nodes, one.node_selector
+            node, device.node_name, device.all_nodes, device.node_selector
         )
 
 
@@ -134,13 +134,13 @@ class Pool:
     def invalid(self) -> str:
         """The contradiction in the pool; "" = none. Source: poolIsInvalid, validateDeviceCounterConsumption."""
         names: set[str] = set()
-        for one in self.slices:
-            for device in one.spec.devices:
+        for slice_ in self.slices:
+            for device in slice_.spec.devices:
                 if device.name in names:
                     return f"duplicate device name {device.name}"
                 names.add(device.name)
-        for one in self.slices:
-            for device in one.spec.devices:
+        for slice_ in self.slices:
+            for device in slice_.spec.devices:
                 for consumed in device.consumes_counters:
                     known = self.counters.get(consumed.counter_set)
                     if known is None or not set(consumed.counters) <= set(known):
@@ -154,16 +154,16 @@ class Pool:
         """Counter set -> counter -> amount that its devices share, in billionths."""
         return {
             shared.name: {name: counter.value.nano for name, counter in shared.counters.items()}
-            for one in self.slices
-            for shared in one.spec.shared_counters
+            for slice_ in self.slices
+            for shared in slice_.spec.shared_counters
         }
 
     @cached_property
     def offers(self) -> list[tuple[ResourceSlice, list[Offer]]]:
         """The devices, slice by slice."""
         return [
-            (one, [Offer(DeviceID(self.driver, self.name, d.name), d, one) for d in one.spec.devices])
-            for one in self.slices
+            (slice_, [Offer(DeviceID(self.driver, self.name, d.name), d, slice_) for d in slice_.spec.devices])
+            for slice_ in self.slices
         ]
 
 
@@ -176,19 +176,19 @@ class Inventory:
 
     def __init__(self, slices: Iterable[ResourceSlice]) -> None:
         by_pool: dict[tuple[str, str], list[ResourceSlice]] = defaultdict(list)
-        for one in sorted(slices, key=lambda s: s.name):
-            by_pool[one.spec.driver, one.spec.pool.name].append(one)
+        for slice_ in sorted(slices, key=lambda s: s.name):
+            by_pool[slice_.spec.driver, slice_.spec.pool.name].append(slice_)
         self.pools: list[Pool] = []
         self._local: dict[str, list[tuple[Pool, ResourceSlice, list[Offer]]]] = defaultdict(list)
         self._others: list[tuple[Pool, ResourceSlice, list[Offer]]] = []
         for (driver, name), listed in sorted(by_pool.items()):
-            newest = max(one.spec.pool.generation for one in listed)
-            current = [one for one in listed if one.spec.pool.generation == newest]
+            newest = max(resource_slice.spec.pool.generation for resource_slice in listed)
+            current = [resource_slice for resource_slice in listed if resource_slice.spec.pool.generation == newest]
             pool = Pool(driver, name, current, current[0].spec.pool.resource_slice_count)
             self.pools.append(pool)
-            for one, offers in pool.offers:
-                place = self._local[one.spec.node_name] if one.spec.node_name else self._others
-                place.append((pool, one, offers))
+            for slice_, offers in pool.offers:
+                place = self._local[slice_.spec.node_name] if slice_.spec.node_name else self._others
+                place.append((pool, slice_, offers))
 
     def near(self, node: Node, per_device: bool = True) -> list[tuple[Pool, list[Offer]]]:
         """Return the pools with devices that the node can reach, and those devices.
@@ -198,8 +198,8 @@ class Inventory:
             per_device: whether slices count that select nodes for each device (DRAPartitionableDevices).
         """
         found: dict[Pool, list[Offer]] = {}
-        for pool, one, offers in self._near(node):
-            spec = one.spec
+        for pool, resource_slice, offers in self._near(node):
+            spec = resource_slice.spec
             if spec.per_device_node_selection:
                 reachable = [offer for offer in offers if offer.on(node)] if per_device else []
                 if reachable:
