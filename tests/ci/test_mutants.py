@@ -50,7 +50,7 @@ def test_values_of_modules_are_tables_and_stay() -> None:
             "kubelet/images/test_container_gc.py",
         ),
         (
-            "apiserver/validation/pod_os.py",
+            "apiserver/validation/containers.py",
             "apiserver/test_validation.py",
             "apiserver/test_validation_pods.py",
         ),

@@ -88,7 +88,7 @@ def test_a_file_is_loaded(text):
         ("a: b", "not a Kubernetes object"),
         ("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n", "there is no Node in it"),
         ("apiVersion: v1\nkind: Node\nmetadata: {name: n}\n", "there is no Pod in it"),
-        ("{", "document 1"),
+        ("{", "the JSON is cut off"),
     ],
 )
 def test_what_cannot_be_read_is_said(pasted, problem):

@@ -136,7 +136,7 @@ def _linux_resources(
     if context.cpu_cfs_quota:
         period = context.cpu_cfs_quota_period
         quota = UNLIMITED if unlimited else milli_cpu_to_quota(milli_limit, period)
-    oom_group = context.cgroup_version == 2 and not context.single_process_oom_kill
+    oom_group = context.cgroup_version == 2 and context.oom_group
     return LinuxContainerResources(
         cpu_shares=milli_cpu_to_shares(milli_request),
         cpu_quota=quota,

@@ -29,7 +29,7 @@ class ContainerContext:
         node_allocatable_memory: bytes; replaces a missing memory limit in the formula of memory.high. 0 = unknown.
         swap_behavior: "NoSwap" or "LimitedSwap".
         swap_controller: whether the kubelet assumes that the kernel can limit swap.
-        single_process_oom_kill: False makes the kernel kill the whole container (memory.oom.group).
+        oom_group: whether the kernel kills the whole container (memory.oom.group, singleProcessOOMKill: false).
         huge_page_sizes: bytes of the machine's huge pages.
         page_size: bytes of an ordinary page.
         release: the release that determines the feature gates.
@@ -46,7 +46,7 @@ class ContainerContext:
     node_allocatable_memory: int = 0
     swap_behavior: str = "NoSwap"
     swap_controller: bool = False
-    single_process_oom_kill: bool = True
+    oom_group: bool = False
     huge_page_sizes: Sequence[int] = ()
     page_size: int = PAGE_SIZE
     release: Release = field(default_factory=Release.followed)

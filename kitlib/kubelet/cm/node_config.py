@@ -105,7 +105,7 @@ class NodeConfig:
             node_allocatable_memory=absolute["memory"].value(),
             swap_behavior=s.memory_swap_behavior or "NoSwap",
             swap_controller=self.can_limit_swap(version),
-            single_process_oom_kill=single,
+            oom_group=not single,
             huge_page_sizes=self.machine.huge_page_sizes,
             page_size=self.machine.page_size,
             release=gates,

@@ -174,7 +174,7 @@ def test_a_killed_process_is_restarted_and_a_replay_does_the_same() -> None:
     second = Cluster.simulated(2, seed=1)
     second.replay(first.journal)
     assert second.snapshot() == first.snapshot()
-    with pytest.raises(KitError, match="signal: must be one of 2, 9, 15, got 1"):
+    with pytest.raises(KitError, match="signal: must be one of 2, 3, 9, 15, got 1"):
         first.node(first.pod("a").spec.node_name).signal("a", "c", 1)
 
 

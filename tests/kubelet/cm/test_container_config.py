@@ -58,8 +58,8 @@ def test_exclusive_processors_have_no_quota_where_the_release_says_so(exclusive:
     [(2, False, {"memory.oom.group": "1"}), (2, True, {}), (1, False, {}), (1, True, {})],
 )
 def test_the_whole_container_is_killed_on_v2_only(version: int, single: bool, files: dict[str, str]) -> None:
-    assert of({}, cgroup_version=version, single_process_oom_kill=single).unified.items() >= files.items()
-    assert ("memory.oom.group" in of({}, cgroup_version=version, single_process_oom_kill=single).unified) is bool(files)
+    assert of({}, cgroup_version=version, oom_group=not single).unified.items() >= files.items()
+    assert ("memory.oom.group" in of({}, cgroup_version=version, oom_group=not single).unified) is bool(files)
 
 
 @pytest.mark.parametrize(

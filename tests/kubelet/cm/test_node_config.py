@@ -82,7 +82,7 @@ def test_memory_qos(release: str, gate: bool | None, settings: dict[str, Any], e
 def test_a_single_process_is_killed_on_v1_where_the_setting_says_nothing(
     setting: bool | None, version: Any, expected: bool
 ) -> None:
-    assert node(single_process_oom_kill=setting).container_context(version).single_process_oom_kill is expected
+    assert node(single_process_oom_kill=setting).container_context(version).oom_group is not expected
 
 
 def test_the_inputs_of_containers_resources() -> None:
