@@ -21,6 +21,7 @@ from typing import Annotated
 
 import msgspec
 
+from kitlib.api.boundary import MAX_DEPTH, bracket_depth
 from kitlib.api.convert import decoder
 from kitlib.api.errors import KitError
 from kitlib.api.file_format import check_format
@@ -233,6 +234,8 @@ def _entry(reads: msgspec.json.Decoder[Submitted], line: bytes) -> Submitted:
     """
     if len(line) > MAX_LINE:
         raise KitError(f"{len(line)} bytes; at most {MAX_LINE} are read")
+    if bracket_depth(line) > MAX_DEPTH:  # Python 3.14 decodes deeper texts than older versions
+        raise KitError(f"not an entry: more than {MAX_DEPTH} levels")
     try:
         entry = reads.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

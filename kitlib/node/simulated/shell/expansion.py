@@ -276,7 +276,8 @@ class Expansion:
         """Return a text after bash's `${x/pattern/text}`; a second `/`, or `#` or `%`, is the first of the pattern."""
         every, edge = rest[:1] == "/", rest[:1] if rest[:1] in ("#", "%") else ""
         wanted, _, new = rest[1 if every or edge else 0 :].partition("/")
-        pattern = fnmatch.translate(self.pattern(Lexer(wanted).nested(quoted=False))).removesuffix(r"\Z")
+        pattern = fnmatch.translate(self.pattern(Lexer(wanted).nested(quoted=False)))
+        pattern = pattern.removesuffix(r"\Z").removesuffix(r"\z")  # the end of the text: \z from Python 3.14 on
         other = self.value(Lexer(new).nested(quoted=False)).text
         compiled = re.compile({"": pattern, "#": rf"\A{pattern}", "%": rf"{pattern}\Z"}[edge])
         return compiled.sub(lambda found: other, text, count=0 if every else 1) if wanted else text
