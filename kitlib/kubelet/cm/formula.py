@@ -16,6 +16,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import cast
 
 Number = int | float | Fraction
@@ -41,7 +42,7 @@ class Step:
         names: the names that it uses, in the order of the arguments.
     """
 
-    __slots__ = ("_compute", "_tree", "expression", "name", "names")
+    __slots__ = ("_compute", "_show", "_tree", "expression", "name", "names")
 
     def __init__(self, name: str, expression: str) -> None:
         self.name, self.expression = name, expression
@@ -50,13 +51,18 @@ class Step:
         used.sort(key=lambda node: node.col_offset)
         self.names = tuple(dict.fromkeys(node.id for node in used))
         self._compute = _compiled(self._tree, self.names)
+        # To show a step takes compilations, and the cgroups of a node share most of their numbers.
+        self._show = lru_cache(maxsize=256)(self._text)
 
     def __call__(self, *values: Number) -> int:
         return self._compute(*values)
 
     def shown(self, known: Mapping[str, Number]) -> str:
         """Return the expression with numbers for its names; a bound without effect is omitted."""
-        text = ast.unparse(_PutIn(known).visit(ast.parse(self.expression, mode="eval")))
+        return self._show(tuple((name, known[name]) for name in self.names if name in known))
+
+    def _text(self, numbers: tuple[tuple[str, Number], ...]) -> str:
+        text = ast.unparse(_PutIn(dict(numbers)).visit(ast.parse(self.expression, mode="eval")))
         for sign, written in (("**", "^"), ("*", "×"), (" - ", " − ")):
             text = text.replace(sign, written)
         return text

@@ -92,3 +92,11 @@ def test_the_memory_for_pods_is_what_its_formula_shows(kube, system):
     reserved = Reservations({"memory": Quantity(kube)}, {"memory": Quantity(system)})
     limit = pods_limit(machine, reserved)["memory"].value()
     assert left_formula("memory", machine, reserved).result() == str(limit)
+
+
+def test_a_step_with_the_same_numbers_is_shown_without_another_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A node's tree shows some two hundred steps, many with the same numbers."""
+    step = Step("shares", "min(max(floor(milli * 1024 / 1000), 2), 262144)")
+    first = step.shown({"milli": 500, "other": 1})
+    monkeypatch.setattr("kitlib.kubelet.cm.formula.ast.parse", None)
+    assert step.shown({"milli": 500, "other": 2}) == first == "floor(500 × 1024 / 1000)"
