@@ -115,7 +115,7 @@ def page(tests: Iterable[Path], root: Path) -> str:
         "",
         "This page lists the feature gates that affect scheduling or enforcement. Each row shows the stage and the",
         "default of a feature gate in each release, the module of the kit that uses the feature gate, and a test. If",
-        "the kit does not use a feature gate, the row states the reason. The stages of 1.34 to 1.36 come from the",
+        "the kit does not use a feature gate, the row states the reason. The stages for 1.34 to 1.36 come from the",
         "source of 1.36.2. Only parts of the source of 1.37 were available; the last column names the source of the",
         "stage in 1.37.",
         "`python -m kitlib.study.gates` generates this page.",

@@ -27,7 +27,7 @@ QUESTIONS = [
         "The pod cpu-only has an equal request and limit for CPU, and neither for memory. Which QoS "
         "class does the pod have?",
         choices=CLASSES,
-        why="The class Guaranteed requires a CPU limit and a memory limit in every container.",
+        why="A pod is Guaranteed only if every container has a CPU limit and a memory limit, equal to its requests.",
         picture=show.pod("cpu-only"),
     ),
     Question(
@@ -73,8 +73,8 @@ QUESTIONS = [
         answer_of=lambda parent: (
             "directly below kubepods" if parent in ("/kubepods", "/kubepods.slice") else f"below {parent.strip('/')}"
         ),
-        why="A QoS-level cgroup has shares for pods that may use more than they request. The requests of "
-        "a Guaranteed pod equal its limits, so its own limits are sufficient.",
+        why="A QoS-level cgroup divides CPU among pods that can use more than they request. A Guaranteed "
+        "pod cannot use more than it requests, so it needs no such cgroup.",
         picture=show.nested(
             "Where the pod equal is",
             lambda seen: [*show.levels(seen.observed), ("the pod equal", "Guaranteed")],

@@ -45,7 +45,8 @@ QUESTIONS = [
         "On which CPUs can the pod named owner run?",
         choices=WHERE,
         answer_of=lambda text: _PLACES.get(text, "it does not start"),
-        why="CPU 0 is reserved, so CPU 1 is the first available CPU. A machine with one CPU has no CPU available.",
+        why="CPU 0 is reserved, so CPU 1 is the first available CPU. On a machine with one CPU, no CPU would "
+        "remain for pods.",
         picture=show.cpu_sets(
             "CPUs that each pod may use",
             lambda seen: seen["value"],

@@ -44,8 +44,8 @@ QUESTIONS = [
         "How many of the eleven hierarchies of cgroup v1 does the simulated kernel mount?",
         unit="hierarchies",
         answer_of=lambda lines: sum(line.split(":")[1] in WRITTEN for line in lines),
-        why="The simulated kernel mounts cpu,cpuacct, memory, cpuset, pids and hugetlb. In the hierarchy "
-        "devices the runtime writes the allowed devices, not an amount. In the others it only creates "
+        why="The simulated kernel mounts cpu,cpuacct, memory, cpuset, pids and hugetlb. In the devices "
+        "hierarchy, the runtime writes a list of allowed devices. In the other hierarchies, it only creates "
         "a directory. On v2 the file /proc/PID/cgroup has one line: 0::…",
         picture=show.places(
             "Hierarchies that the simulated kernel mounts",
@@ -54,7 +54,7 @@ QUESTIONS = [
     ),
     Question(
         "outside",
-        "If the drivers of kubelet and runtime do not match, how many MiB of memory may the two "
+        "If the kubelet and the runtime use different cgroup drivers, how much memory (MiB) can the two "
         "containers use together?",
         unit="MiB",
         why="Each container has its own limit of 256Mi, and no container's cgroup is below the pod's cgroup.",

@@ -79,8 +79,8 @@ QUESTIONS = [
         "A fifth of the memory that the pod busy needs is in swap. How fast does the pod work?",
         choices=[_FULL, _FIFTHS, _THIRD],
         answer_of=_speed,
-        why="The pod busy uses {observed} of 1 CPU, because the reads of swap from the disk take twice as "
-        "long as the other work.",
+        why="The pod busy uses {observed} of 1 CPU, because it waits for pages in swap: the disk takes twice "
+        "as long to read them as the CPU takes for the work.",
         picture=show.amounts(
             "CPU time of the three pods",
             lambda seen: seen["of"],

@@ -63,7 +63,8 @@ def _stays(cluster: Any, _: Any) -> str:
 QUESTIONS = [
     Question(
         "whose",
-        "The node has no free memory. Which memory of the pods fixed, idle and grows does the kernel move to swap?",
+        "The node has no free memory. The pods are called fixed, idle and grows. From which of "
+        "them does the kernel move memory to swap?",
         choices=[_NONE, _ALL, _SOME],
         answer_of=_whose,
         why="memory.swap.max is 0 for the Guaranteed pod fixed, so its pages remain in memory.",

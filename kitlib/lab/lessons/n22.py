@@ -75,7 +75,7 @@ QUESTIONS = [
         "What happens when the pod writer exceeds its limit of ephemeral storage?",
         choices=["its writes fail: no space left", "the kernel kills it", EVICTED],
         answer_of=lambda reason: EVICTED if reason == "Evicted" else "its writes fail: no space left",
-        why="No cgroup limits the use of a disk. The kubelet measures the usage every ten seconds and "
+        why="No cgroup limits the disk space that a pod uses. The kubelet measures the usage every ten seconds and "
         "evicts the pod. Until then the pod can fill the disk.",
         picture=show.fates("What became of each pod", {"writer": "600Mi in its layer, limit 500Mi"}),
     ),

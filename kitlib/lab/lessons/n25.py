@@ -8,7 +8,8 @@ from kitlib.lab.exercise import Exercise, Question, number
 QUESTIONS = [
     Question(
         "kmem",
-        "On a recent kernel with cgroup v1, you write 10M to memory.kmem.limit_in_bytes. What does the file show then?",
+        "On a recent kernel with cgroup v1, you write 10M to memory.kmem.limit_in_bytes. Which value does the "
+        "file show afterwards?",
         choices=["10485760", "no limit: the write is ignored", "no limit: the write is refused"],
         answer_of=lambda said: (
             "no limit: the write is refused"
@@ -76,7 +77,7 @@ QUESTIONS = [
     ),
     Question(
         "run-all",
-        "With runAllFilters, how many reasons would the event's message contain for the node named closed?",
+        "With runAllFilters, how many reasons would the event's message list for the node closed?",
         unit="reasons",
         why="The node named closed is cordoned and too small, and its label matches. The option "
         "runAllFilters made every cycle slower.",
