@@ -40,7 +40,7 @@ NOT_WRITTEN = "not written"
 NOT_FOLLOWED = {
     37: (
         "`eventRecordQPS: 0` sets no limit; before 1.37 it set a limit of 50 events per second (kubernetes/kubernetes "
-        "#117119). The kit's kubelet sends every event in every release.",
+        "#117119). The kit's kubelet does not limit events in any release.",
         "The Workload API has the versions v1alpha3 and v1beta1, and no longer v1alpha2 (kubernetes/kubernetes "
         "#138572). The kit has no Workloads.",
         "If several StorageClasses are marked as default, `kubectl get` shows the mark only for the class that "
@@ -219,7 +219,7 @@ def page(before: Release, after: Release) -> str:
         "was read, or says that no source was read. NodeDeclaredFeatures, TaintTolerationComparisonOperators,",
         "StorageCapacityScoring and VolumeLimitScaling were compared with kube-scheduler 1.36.2 with the same",
         f"feature gates. No binary of {after} was run. To list the changes for your own objects, run",
-        f"`kitlib explain --from {before} --to {after}` on a dump, see [Why is my pod pending?](pending.md).",
+        f"`kitlib explain --from {before} --to {after}` on a dump (see [Why is my pod pending?](pending.md)).",
     ]
 
     def section(title: str, rows: Iterable[str]) -> None:
@@ -229,7 +229,7 @@ def page(before: Release, after: Release) -> str:
 
     def row(gate: Gate) -> str:
         told = f" {gate.subject}" if gate.subject else ""
-        kit = f" In the kit: {gate.left_out}." if gate.left_out else ""
+        kit = f" {gate.left_out[0].upper()}{gate.left_out[1:]}." if gate.left_out else ""
         note = f" Note: {gate.note}." if gate.note else ""
         return f"* **{gate.name}** ({gate.stage(new)}){told}.{kit}{note} Source: {gate.source or 'not read'}."
 

@@ -171,7 +171,7 @@ _MEANINGS = {
     "KitDefinitionsShowVersions": "the change that `kubectl get crd` lists the scope and the versions of definitions",
     "KitDescribeStatefulSetPolicies": "the change that `kubectl describe` prints a StatefulSet's service and policies",
     "KitEmptyPodLevelIgnored": "the change that empty pod-level resources do not determine the QoS class",
-    "KitMemoryQoSNeedsSettings": "the change that MemoryQoS writes only values that the kubelet's settings enable",
+    "KitMemoryQoSNeedsSettings": "the change that MemoryQoS writes only the values that the kubelet's settings ask for",
     "KitMemoryReservationPolicy": "the change that a reservation policy determines which memory is protected",
     "KitSpreadHonoursNodeAffinity": "the change that the skew ignores nodes that the pod's node affinity excludes",
     "KitSpreadScoreRounded": "the change that the scheduler rounds spread scores instead of truncating them",

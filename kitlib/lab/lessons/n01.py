@@ -49,7 +49,7 @@ QUESTIONS = [
     ),
     Question(
         "by-hand",
-        "You write 800Mi into the memory limit of the pod's cgroup. How much memory may the container use now?",
+        "You set the memory limit of the pod's cgroup to 800Mi. How much memory may the container use now?",
         choices=["800Mi", "400Mi", "the kernel refuses the write"],
         answer_of=lambda limits: f"{min(limits) // MIB}Mi",
         why="The kernel enforces the limits at all levels of the cgroup tree. The smallest limit applies: "

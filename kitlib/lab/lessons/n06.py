@@ -69,8 +69,8 @@ QUESTIONS = [
             4: "capacity − reserved",
             12: "capacity − reserved − eviction threshold",
         }[gib],
-        why="The memory limit of kubepods includes the eviction threshold, because the kubelet enforces "
-        "this threshold.",
+        why="The kubelet does not subtract the eviction threshold from the memory limit of kubepods: it "
+        "enforces the threshold by evicting pods.",
         picture=show.amounts(
             "Memory of the node", lambda seen: _memory(seen, seen.observed), unit="GiB", picked=["limit of kubepods"]
         ),

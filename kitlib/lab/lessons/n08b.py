@@ -76,7 +76,7 @@ QUESTIONS = [
             if text.startswith("Pending")
             else "it gets CPUs of both sides"
         ),
-        why="The scheduler does not know NUMA nodes, so it binds the pod to this node. The kubelet can "
+        why="The scheduler is not aware of NUMA, so it binds the pod to this node. The kubelet can "
         "only reject the pod. The pod does not move to another node.",
         picture=show.cpu_sets(
             "CPUs of the pod of 5 CPUs",

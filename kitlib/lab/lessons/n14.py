@@ -26,8 +26,8 @@ QUESTIONS = [
         "node",
         "To place the pod named urgent, on which node does the scheduler preempt a pod?",
         choices=["n1", "n2", "n3"],
-        why="The nodes n2 and n3 both have a victim of priority 10. Only the last rule, the latest start, "
-        "distinguishes the two nodes.",
+        why="The nodes n2 and n3 both have a victim of priority 10. The rules before the last one "
+        "do not distinguish these nodes. The last rule prefers the node whose victims started latest.",
         formula="fewest budget violations; lowest maximum priority; smallest sum of priorities; fewest pods; "
         "latest start",
     ),

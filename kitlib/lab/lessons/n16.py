@@ -74,8 +74,8 @@ QUESTIONS = [
     ),
     Question(
         "cause",
-        "Release 1.23 places the pod of the scenario affinity-side-effect, but in release 1.24 the "
-        "pod stays pending. Why?",
+        "In the scenario affinity-side-effect, the scheduler of 1.23 finds a node for the pod, but the "
+        "scheduler of 1.24 does not. Why?",
         choices=[AFFINITY, TAINTS, LATER],
         answer_of=lambda sentence: AFFINITY if "affinity" in sentence.lower() else TAINTS,
         why="Without this change, release 1.24 makes the same decision as release 1.23.",

@@ -83,8 +83,8 @@ QUESTIONS = [
         "memory.high is 200 MiB. How long does the pod slow take to allocate 290 MiB?",
         choices=[_ONCE, "within a minute", _MINUTES, _KILLED],
         answer_of=_wait,
-        why="The pod slow must sleep after every 64 pages. The more the pod exceeds memory.high, the "
-        "longer it sleeps. The allocation took {observed} seconds, without a restart.",
+        why="The kernel makes the pod slow sleep after every 64 pages that it allocates. The more the "
+        "pod exceeds memory.high, the longer it sleeps. The allocation took {observed} seconds, without a restart.",
         picture=_KEPT,
     ),
     Question(

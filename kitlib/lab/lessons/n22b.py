@@ -79,8 +79,8 @@ QUESTIONS = [
         "What is the kubelet's answer to the resize of the pod web to 1500m?",
         choices=["it is done: other gets less", DEFERRED, INFEASIBLE],
         answer_of=lambda reasons: {"Deferred": DEFERRED, "Infeasible": INFEASIBLE}.get((reasons or [""])[0], DONE),
-        why="The node has enough CPU for the resize only without the pod other. The pod web continues "
-        "with its current CPU.",
+        why="The node has enough CPU for the resize only without the pod other. The pod web keeps "
+        "its current CPU limit.",
         picture=show.amounts(
             "CPU requests of the node",
             lambda seen: _requests(seen, "other", "web wants"),
