@@ -233,7 +233,7 @@ class Dump:
                 found += [condition.last_transition_time, condition.last_heartbeat_time]
         for event in self.of(Event):
             found += [event.last_timestamp, event.event_time]
-        return max((one for one in found if one is not None), default=None)
+        return max((release for release in found if release is not None), default=None)
 
     @cached_property
     def nodes_without_amounts(self) -> list[str]:

@@ -124,7 +124,7 @@ def read_kueue(objects: Iterable[KubeObject], workload: KubeObject) -> list[Stag
     if finished is not None and finished.status == "True":
         return [result(NOTE, f"the Workload has finished: {finished.message or finished.reason}", "Finished")]
     if look(data, "spec", "active") is False:
-        why = next((found[one] for one in ("DeactivationTarget", "Evicted") if one in found), None)
+        why = next((found[kind] for kind in ("DeactivationTarget", "Evicted") if kind in found), None)
         because = f": {why.message or why.reason}" if why is not None else ""
         said = f"the Workload is deactivated (spec.active: false){because}"
         return [result(HELD, said, why.type if why is not None else "", YOU)]
@@ -213,9 +213,9 @@ def _kueue_asked(workload: Mapping[str, Any]) -> dict[str, Quantity]:
     for pods in items(workload, "spec", "podSets"):
         for container in items(pods, "template", "spec", "containers"):
             for name, amount in mapping(container, "resources", "requests").items():
-                one = quantity(amount)
+                parsed = quantity(amount)
                 for _ in range(min(number(pods, "count", default=1), 10_000)):
-                    total[name] = total[name] + one if name in total else one
+                    total[name] = total[name] + parsed if name in total else parsed
     return total
 
 
@@ -224,19 +224,19 @@ def _kueue_quota(cluster: KubeObject, workload: Mapping[str, Any]) -> list[Stage
     data, asked = data_of(cluster), _kueue_asked(workload)
     reported = look(data, "status", "flavorsReservation") is not None
     reserved = {
-        (text(flavor, "name"), text(one, "name")): quantity(one.get("total"))
+        (text(flavor, "name"), text(resource, "name")): quantity(resource.get("total"))
         for flavor in items(data, "status", "flavorsReservation")
-        for one in items(flavor, "resources")
+        for resource in items(flavor, "resources")
     }
     lines = []
     for group in items(data, "spec", "resourceGroups"):
         for flavor in items(group, "flavors"):
-            for one in items(flavor, "resources"):
-                name, place = text(one, "name"), text(flavor, "name")
+            for resource in items(flavor, "resources"):
+                name, place = text(resource, "name"), text(flavor, "name")
                 if name not in asked:
                     continue
-                most, used = quantity(one.get("nominalQuota")), reserved.get((place, name), Quantity("0"))
-                more = look(one, "borrowingLimit")
+                most, used = quantity(resource.get("nominalQuota")), reserved.get((place, name), Quantity("0"))
+                more = look(resource, "borrowingLimit")
                 borrow = f" (may borrow {more})" if more is not None else ""
                 left = str(most - used if most > used else Quantity("0")) if reported else "an unreported part"
                 lines.append(f"{left} of {most} {name} left in flavor {place}{borrow}, {asked[name]} asked")

@@ -136,10 +136,10 @@ def plans(dump: Dump, target: str = "") -> list[VerticalPlan]:
         own = next((autoscaler for autoscaler in autoscalers if _targets(autoscaler, workload)), None)
         return [_plan(dump, workload, own)]
     found = []
-    for one in autoscalers:
-        about = next((obj for obj in dump.objects if _targets(one, obj)), None)
-        if about is not None and _mode(one) in ACTING:
-            found.append(_plan(dump, about, one))
+    for candidate in autoscalers:
+        about = next((obj for obj in dump.objects if _targets(candidate, obj)), None)
+        if about is not None and _mode(candidate) in ACTING:
+            found.append(_plan(dump, about, candidate))
     if not found:
         said = f"{counted(len(autoscalers), KIND)} read, none of which changes pods of a workload that was read"
         raise KitError(f"whatif vertical: {said}: write vertical KIND/NAME to ask what one would do")
@@ -165,11 +165,12 @@ def _plan(dump: Dump, workload: KubeObject, autoscaler: KubeObject | None) -> Ve
         )
     data = data_of(autoscaler) if autoscaler is not None else {}
     said = {
-        text(one, "containerName"): one for one in items(data, "status", "recommendation", "containerRecommendations")
+        text(recommendation, "containerName"): recommendation
+        for recommendation in items(data, "status", "recommendation", "containerRecommendations")
     }
     notes, gaps = list[str](), list[Gap]()
     if said and autoscaler is not None:
-        bounds = {name: _read(one) for name, one in said.items()}
+        bounds = {name: _read(bound) for name, bound in said.items()}
         origin = f"as the recommender wrote into {name_of(autoscaler)}"
     else:
         bounds, samples = _computed(dump, pods)
@@ -180,7 +181,9 @@ def _plan(dump: Dump, workload: KubeObject, autoscaler: KubeObject | None) -> Ve
         origin = f"computed from {counted(samples, 'sample')} of usage"
         why = "one sample of usage by pod was read, and the recommender weighs the samples of eight days"
         gaps.append(Gap("PodMetrics", "usage", why))
-    policies = {text(one, "containerName"): one for one in items(data, "spec", "resourcePolicy", "containerPolicies")}
+    policies = {
+        text(policy, "containerName"): policy for policy in items(data, "spec", "resourcePolicy", "containerPolicies")
+    }
     capped, limits_too = {}, {}
     for name, own in bounds.items():
         policy = policies.get(name, policies.get("*", {}))
@@ -356,7 +359,7 @@ class _Updater:
         configured = self._configured(kind, name, pods)
         # Truncated as upstream: of three pods one may be missing, of one pod none, which the second condition allows.
         tolerance = int(configured * TOLERANCE)
-        running = sum(one.status.phase != "Pending" for one in pods)
+        running = sum(replica.status.phase != "Pending" for replica in pods)
         disrupted = 0
         for pod in self._in_order(pods):
             alive = running - disrupted
@@ -420,10 +423,14 @@ class _Updater:
                     asked[resource] += request.nano if request is not None else 0
                     outside |= request is None or recommended_range.excludes(request)
                     grows |= request is None or recommended_range.target > request
-            differs = sum(abs(asked[one] - wanted[one]) / max(asked[one], 1) for one in RESOURCES if wanted[one])
+            differs = sum(
+                abs(asked[resource] - wanted[resource]) / max(asked[resource], 1)
+                for resource in RESOURCES
+                if wanted[resource]
+            )
             if outside or differs >= MIN_CHANGE:
                 found.append((grows, differs, pod))
-        return [pod for _, _, pod in sorted(found, key=lambda one: one[:2], reverse=True)]
+        return [pod for _, _, pod in sorted(found, key=lambda row: row[:2], reverse=True)]
 
     def _is_ours(self, pod: Pod) -> bool:
         """Return whether the workload is above a pod of the copy."""

@@ -126,8 +126,8 @@ class _Trial:
             return
         said = {f"{row['pod']}: {row['answer'].removeprefix('429: ')}" for row in rows if row["answer"][:3] == "429"}
         ended = {row["pod"] for row in rows if row["answer"] in ("gone", "evicted")}
-        blocked = sorted(one for one in said if one.partition(":")[0] not in ended)
-        self.refused += [f"the drain of {node} does not end, {one}" for one in blocked]
+        blocked = sorted(cause for cause in said if cause.partition(":")[0] not in ended)
+        self.refused += [f"the drain of {node} does not end, {cause}" for cause in blocked]
         gone = {row["pod"] for row in rows if row["answer"] == "gone"}
         slow = sorted({row["pod"] for row in rows if row["answer"] == "evicted"} - gone)
         if slow:
@@ -139,7 +139,7 @@ class _Trial:
         names = [node]
         if "=" in node:  # all nodes with a label, such as a zone
             key, _, value = node.partition("=")
-            names = [one.name for one in self.cluster.list("Node") if one.metadata.labels.get(key) == value]
+            names = [node.name for node in self.cluster.list("Node") if node.metadata.labels.get(key) == value]
             if not names:
                 raise KitError(f"whatif lose: no node has the label {node}")
         for name in names:
@@ -155,11 +155,11 @@ class _Trial:
         self.notes += scale_down(self.cluster, self.drain)
         self.cluster.advance(SETTLE)
 
-    def add(self, like: str, count: str = "1") -> None:
-        model: Node = self._known(like)
+    def add(self, template: str, count: str = "1") -> None:
+        model: Node = self._known(template)
         for number in range(1, _whole(count, "whatif add: number of nodes") + 1):
             made = deepcopy(model)
-            name = f"{like}-more-{number}"
+            name = f"{template}-more-{number}"
             labels = {**model.metadata.labels, "kubernetes.io/hostname": name}
             made.metadata.name, made.metadata.uid, made.metadata.labels = name, "", labels
             made.metadata.resource_version, made.spec.unschedulable = "", False
@@ -217,11 +217,11 @@ class _Trial:
     def pressure(self, name: str, *words: str) -> None:
         """Exhaust a resource of a node, or let a pod grow; the kubelet's evictions are carried out on the copy."""
         resource, amount = resource_of(words[0])
-        nodes = {one.name: one for one in self.cluster.list("Node")}
+        nodes = {found.name: found for found in self.cluster.list("Node")}
         pod = None if name in nodes else self._placed(find_target(self.dump, name))
         node = nodes[pod.spec.node_name if pod is not None else name]
-        there = [one for one in self.pods().values() if one.spec.node_name == node.name]
-        there = [one for one in there if one.status.phase not in TERMINAL_PHASES]
+        there = [pod for pod in self.pods().values() if pod.spec.node_name == node.name]
+        there = [pod for pod in there if pod.status.phase not in TERMINAL_PHASES]
         given = dict(self._stated(text) for text in words[1:])
         if pod is not None:
             if resource != "memory" or amount is None:
@@ -270,7 +270,9 @@ class _Trial:
         return target.key, _quantity(amount, "whatif pressure").value()
 
     def _known(self, node: str) -> Node:
-        found = next((one for one in self.cluster.api.store.list(Node, copy=False) if one.name == node), None)
+        found = next(
+            (candidate for candidate in self.cluster.api.store.list(Node, copy=False) if candidate.name == node), None
+        )
         if found is None:
             raise NotFound("nodes", node)
         return found
@@ -506,7 +508,7 @@ QUESTIONS: dict[str, tuple[Callable[..., None], int, int, str]] = {
 def _parsed(question: str) -> tuple[Callable[..., None], list[str]]:
     verb, *words = question.split()[:40] or [""]
     if verb not in QUESTIONS:
-        raise KitError(f"whatif: {question!r} is no question; {'; '.join(one[3] for one in QUESTIONS.values())}")
+        raise KitError(f"whatif: {question!r} is no question; {'; '.join(row[3] for row in QUESTIONS.values())}")
     ask, least, most, usage = QUESTIONS[verb]
     if not least <= len(words) <= most:
         raise KitError(f"whatif: {question!r}: write {usage}")

@@ -140,13 +140,13 @@ def _pods_below(dump: Dump, obj: KubeObject, seen: set[tuple[str, str, str]]) ->
         jobs = [item for item in dump.objects if item.kind == "Job" and {item.metadata.uid, item.name} & owners]
         return [*direct, *(pod for job in jobs for pod in _pods_below(dump, job, seen))]
     found = list[Pod]()
-    for one in dump.objects:
-        above = next((owner for owner in one.metadata.owner_references if owner.controller), None)
-        if above is None or one.namespace != obj.namespace:
+    for candidate in dump.objects:
+        above = next((owner for owner in candidate.metadata.owner_references if owner.controller), None)
+        if above is None or candidate.namespace != obj.namespace:
             continue
         # The UID excludes pods of an earlier object with the same name.
         if (above.kind, above.name) == (obj.kind, obj.name) and above.uid in ("", obj.metadata.uid):
-            found += [one] if isinstance(one, Pod) else _pods_below(dump, one, seen)
+            found += [candidate] if isinstance(candidate, Pod) else _pods_below(dump, candidate, seen)
     return found
 
 
@@ -230,12 +230,12 @@ def _failure(dump: Dump, obj: KubeObject) -> StageResult | None:
             and any((owner.kind, owner.name) == (obj.kind, obj.name) for owner in item.metadata.owner_references)
         ),
     ]
-    for one in makers:
-        found = conditions_of(one).get("ReplicaFailure")
+    for controller in makers:
+        found = conditions_of(controller).get("ReplicaFailure")
         if found is not None and found.status == "True":
-            by = f"the controller of {name_of(one)}"
+            by = f"the controller of {name_of(controller)}"
             said = f"{found.reason}: {found.message}"
-            return StageResult("creation", HELD, said, (name_of(one),), by, found.last_transition_time, YOU)
+            return StageResult("creation", HELD, said, (name_of(controller),), by, found.last_transition_time, YOU)
     events = [e for e in dump.of(Event) if e.reason == "FailedCreate" and any(is_about(e, maker) for maker in makers)]
     newest = max(events, key=event_time, default=None)
     if newest is None:
@@ -293,26 +293,28 @@ def _job(dump: Dump, job: Any) -> Results:
         yield StageResult("scaling", HELD, "the Job wants no pods (spec.parallelism: 0)", (name_of(job),), owner=YOU)
 
 
-def _cron_job(dump: Dump, one: Any) -> Results:
-    if one.spec.suspend:
+def _cron_job(dump: Dump, cron_job: Any) -> Results:
+    if cron_job.spec.suspend:
         yield StageResult(
-            "suspension", HELD, "the CronJob is suspended (spec.suspend: true)", (name_of(one),), owner=YOU
+            "suspension", HELD, "the CronJob is suspended (spec.suspend: true)", (name_of(cron_job),), owner=YOU
         )
         return
-    active = [job.name for job in one.status.active]
-    if active and one.spec.concurrency_policy == "Forbid":
+    active = [job.name for job in cron_job.status.active]
+    if active and cron_job.spec.concurrency_policy == "Forbid":
         said = f"the next run waits for {', '.join(active)} (concurrencyPolicy: Forbid)"
-        yield StageResult("suspension", NOTE, said, tuple(f"Job {one.namespace}/{name}" for name in active), owner=YOU)
-    last = one.status.last_schedule_time or one.metadata.creation_timestamp
+        yield StageResult(
+            "suspension", NOTE, said, tuple(f"Job {cron_job.namespace}/{name}" for name in active), owner=YOU
+        )
+    last = cron_job.status.last_schedule_time or cron_job.metadata.creation_timestamp
     if last is not None:
         try:
-            coming = parse_standard(one.spec.schedule).next(last.astimezone(UTC))
+            coming = parse_standard(cron_job.spec.schedule).next(last.astimezone(UTC))
         except KitError as error:
-            yield StageResult("suspension", HELD, f"spec.schedule: {error}", (name_of(one),), owner=YOU)
+            yield StageResult("suspension", HELD, f"spec.schedule: {error}", (name_of(cron_job),), owner=YOU)
             return
-        zone = f", in the time zone {one.spec.time_zone}" if one.spec.time_zone else ""
+        zone = f", in the time zone {cron_job.spec.time_zone}" if cron_job.spec.time_zone else ""
         if coming is not None:
-            said = f"the first run after {clock(last)} is at {clock(coming)} by {one.spec.schedule!r}{zone}"
+            said = f"the first run after {clock(last)} is at {clock(coming)} by {cron_job.spec.schedule!r}{zone}"
             yield StageResult("suspension", NOTE, said)
 
 
@@ -353,7 +355,7 @@ def _stateful_set(dump: Dump, obj: Any) -> Results:
 
 def _daemon_set(dump: Dump, obj: Any) -> Results:
     placements = _placements(dump, obj)
-    runs = [name for name, one in placements.items() if one.should_run]
+    runs = [name for name, placement in placements.items() if placement.should_run]
     others = [name for name in placements if name not in runs]
     if not runs:
         said = "no node matches its node selector, affinity and tolerations: it wants no pods"
@@ -368,10 +370,10 @@ def _autoscaler(dump: Dump, obj: Any) -> Results:
     conditions = {condition.type: condition for condition in obj.status.conditions}
     by, names = "the HPA controller", (name_of(obj),)
     for kind in ("AbleToScale", "ScalingActive"):
-        one = conditions.get(kind)
-        if one is not None and one.status == "False":
-            said = f"{kind} is False, {one.reason}: {one.message}"
-            yield StageResult("scaling", HELD, said, names, by, one.last_transition_time, YOU)
+        reported = conditions.get(kind)
+        if reported is not None and reported.status == "False":
+            said = f"{kind} is False, {reported.reason}: {reported.message}"
+            yield StageResult("scaling", HELD, said, names, by, reported.last_transition_time, YOU)
     limited = conditions.get("ScalingLimited")
     if limited is not None and limited.status == "True":
         said = f"{limited.reason}: {limited.message}"

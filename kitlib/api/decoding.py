@@ -251,7 +251,7 @@ def _fields(type_: type[KubeStruct]) -> dict[str, Any]:
 def _alternatives(hint: Any) -> list[Any]:
     """Return the types that a value may have besides null."""
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        return [one for one in typing.get_args(hint) if one is not type(None)]
+        return [alternative for alternative in typing.get_args(hint) if alternative is not type(None)]
     return [hint]
 
 
@@ -316,33 +316,33 @@ def _value(value: Any, hint: Any, path: Path, names: tuple[str, ...], where: str
         if not isinstance(value, str) and not _fits(value, Int32):
             yield _wrong(value, path, where, "int32", final=True)
         return
-    one = options[0]
-    origin, arguments = typing.get_origin(one), typing.get_args(one)
-    if one is Quantity:
+    option = options[0]
+    origin, arguments = typing.get_origin(option), typing.get_args(option)
+    if option is Quantity:
         yield from _quantity(value, path)
-    elif one is datetime.datetime:
+    elif option is datetime.datetime:
         yield from _time(value, path, where, RFC3339_MICRO if named == "v1.MicroTime" else RFC3339)
-    elif one is bytes:
+    elif option is bytes:
         yield from _bytes(value, path, where)
     elif origin is list:
         if isinstance(value, list):
             for i, item in enumerate(value):
                 yield from _value(item, arguments[0], (*path, i), names, where, named)
         else:
-            yield _wrong(value, path, where, go_type(one, named))
+            yield _wrong(value, path, where, go_type(option, named))
     elif origin is dict:
         if isinstance(value, dict):
             for key, item in value.items():
                 yield from _value(item, arguments[1], (*path, f"[{key}]"), names, where, named)
         else:
-            yield _wrong(value, path, where, go_type(one, named))
-    elif isinstance(one, type) and issubclass(one, KubeStruct):
+            yield _wrong(value, path, where, go_type(option, named))
+    elif isinstance(option, type) and issubclass(option, KubeStruct):
         if isinstance(value, dict):
-            yield from _struct(value, one, path, names)
+            yield from _struct(value, option, path, names)
         else:
-            yield _wrong(value, path, where, go_type(one, named))
-    elif one is not Any and not _fits(value, one):
-        yield _wrong(value, path, where, go_type(one, named))
+            yield _wrong(value, path, where, go_type(option, named))
+    elif option is not Any and not _fits(value, option):
+        yield _wrong(value, path, where, go_type(option, named))
 
 
 def _fits(value: Any, hint: Any) -> bool:
@@ -376,23 +376,25 @@ def _kind(value: Any, expected: str = "") -> str:
 
 def go_type(hint: Any, named: str = "") -> str:
     """Return the Go name of a type: `[]v1.PodAffinityTerm`, `map[string]string`, `int32`."""
-    one = _alternatives(hint)[0]
-    origin, arguments = typing.get_origin(one), typing.get_args(one)
+    alternative = _alternatives(hint)[0]
+    origin, arguments = typing.get_origin(alternative), typing.get_args(alternative)
     if origin is list:
         return f"[]{go_type(arguments[0], named)}"
     if origin is dict:
         return "v1.ResourceList" if arguments[1] is Quantity else f"map[string]{go_type(arguments[1], named)}"
     if named:
         return named
-    if one == Int32:
+    if alternative == Int32:
         return "int32"
-    if one == Int64 or one is int:
+    if alternative == Int64 or alternative is int:
         return "int64"
-    if isinstance(one, type) and issubclass(one, KubeStruct):
-        package = "v2" if one.__module__.endswith("autoscaling") and not one.__name__.endswith("V1") else "v1"
-        return f"{package}.{STRUCTS.get(one.__name__, one.__name__)}"
+    if isinstance(alternative, type) and issubclass(alternative, KubeStruct):
+        package = (
+            "v2" if alternative.__module__.endswith("autoscaling") and not alternative.__name__.endswith("V1") else "v1"
+        )
+        return f"{package}.{STRUCTS.get(alternative.__name__, alternative.__name__)}"
     return {str: "string", bool: "bool", float: "float64", bytes: "[]uint8", Quantity: "resource.Quantity"}.get(
-        one, "interface {}"
+        alternative, "interface {}"
     )
 
 

@@ -70,7 +70,7 @@ def load_located(source: Source, *, strict: bool = False, keep_data: bool = Fals
 
         quickly = serialize_lists.read(text, name, _decode)
         if quickly is not None:
-            return [one for part in quickly for one in _located(part, name, strict)]
+            return [located for part in quickly for located in _located(part, name, strict)]
     # JSON has no aliases: no part of the data occurs twice, so nulls can be removed in place.
     mend = not keep_data and text.lstrip()[:1] in ("{", b"{")
     found: list[Located] = []
@@ -88,7 +88,7 @@ def _located(part: Any, name: str, strict: bool) -> list[Located]:
     """Return the object of a large list, or the objects of the plain data of a list."""
     if isinstance(part, KubeObject):
         return [Located(part, name, 1)]
-    return [Located(_object(one, None, name, 1, strict, True), name, 1) for one in _expand(part, name, 1)]
+    return [Located(_object(document, None, name, 1, strict, True), name, 1) for document in _expand(part, name, 1)]
 
 
 def known_fields(data: Any, hint: Any) -> Any:

@@ -133,7 +133,7 @@ class Compiler:
         parts = [run for _, run in made]
         self._check_one_type(node.parts, [kind for kind, _ in made])
         gives = types.list_of([kind for kind, _ in made])
-        return gives, lambda names: [one for part in parts if (one := part(names)) is not ops.MISSING]
+        return gives, lambda names: [value for part in parts if (value := part(names)) is not ops.MISSING]
 
     def _map(self, node: ExpressionNode, scope: Mapping[str, str]) -> tuple[str, Run]:
         made = []
@@ -142,14 +142,14 @@ class Compiler:
                 key, value = key.parts[0], ExpressionNode("optional", None, (value,), value.at)
             made.append((*self.compiled(key, scope), *self.part(value, scope, "map entry")))
         pairs = [(key, value) for _, key, _, value in made]
-        self._check_one_type(node.parts[::2], [one[0] for one in made])
-        self._check_one_type(node.parts[1::2], [one[2] for one in made])
+        self._check_one_type(node.parts[::2], [part[0] for part in made])
+        self._check_one_type(node.parts[1::2], [part[2] for part in made])
 
         def mapped(names: dict[str, Any]) -> Any:
             given = [(key(names), value(names)) for key, value in pairs]
             return {ops.map_key(key): value for key, value in given if value is not ops.MISSING}
 
-        return types.map_of([one[0] for one in made], [one[2] for one in made]), mapped
+        return types.map_of([part[0] for part in made], [part[2] for part in made]), mapped
 
     def _check_one_type(self, nodes: Sequence[ExpressionNode], kinds: Sequence[str]) -> None:
         """Raise CompileError if a literal's elements differ in type.
@@ -177,10 +177,10 @@ class Compiler:
         return made_message(self, node, scope)
 
     def _choice(self, node: ExpressionNode, scope: Mapping[str, str]) -> tuple[str, Run]:
-        (asked, condition), (one, yes), (other, no) = (self.compiled(part, scope) for part in node.parts)
-        if asked not in (BOOL, ANY) or not types.fit(one, other):
-            raise self.no_overload(node, "_?_:_", (asked, one, other))
-        return types.joined(one, other), lambda names: yes(names) if ops.truth(condition(names)) else no(names)
+        (asked, condition), (first, yes), (other, no) = (self.compiled(part, scope) for part in node.parts)
+        if asked not in (BOOL, ANY) or not types.fit(first, other):
+            raise self.no_overload(node, "_?_:_", (asked, first, other))
+        return types.joined(first, other), lambda names: yes(names) if ops.truth(condition(names)) else no(names)
 
     def _unary(self, node: ExpressionNode, scope: Mapping[str, str]) -> tuple[str, Run]:
         kind, inner = self.compiled(node.parts[0], scope)
@@ -191,32 +191,32 @@ class Compiler:
         return kind, lambda names: ops.negated(inner(names))
 
     def _binary(self, node: ExpressionNode, scope: Mapping[str, str]) -> tuple[str, Run]:
-        (one, left), (other, right) = (self.compiled(part, scope) for part in node.parts)
-        operator, known = node.value, ANY not in (one, other)
+        (first, left), (other, right) = (self.compiled(part, scope) for part in node.parts)
+        operator, known = node.value, ANY not in (first, other)
         if operator in ("&&", "||"):
-            if {one, other} - {ANY, BOOL}:
-                raise self.no_overload(node, f"_{operator}_", (one, other))
+            if {first, other} - {ANY, BOOL}:
+                raise self.no_overload(node, f"_{operator}_", (first, other))
             return BOOL, lambda names: ops.logical(operator == "&&", ((left, names), (right, names)))
         if operator == "in":
-            if base(other) not in (ANY, LIST, MAP, *_INSIDE) or not types.fit(one, types.gone_through(other)):
-                raise self.no_overload(node, "@in", (one, other))
+            if base(other) not in (ANY, LIST, MAP, *_INSIDE) or not types.fit(first, types.gone_through(other)):
+                raise self.no_overload(node, "@in", (first, other))
             return BOOL, lambda names: ops.inside(left(names), right(names))
         if operator in ("==", "!="):
-            if not types.fit(one, other):
-                raise self.no_overload(node, f"_{operator}_", (one, other))
+            if not types.fit(first, other):
+                raise self.no_overload(node, f"_{operator}_", (first, other))
             return BOOL, lambda names: lib.equal(left(names), right(names)) == (operator == "==")
         if operator in ("<", "<=", ">", ">="):
-            ordered = {one, other} <= set(lib.NUMBERS) or (one == other and one in ORDERED)
-            if (known and not ordered) or {one, other} - {ANY, *lib.NUMBERS, *ORDERED}:
-                raise self.no_overload(node, f"_{operator}_", (one, other))
+            ordered = {first, other} <= set(lib.NUMBERS) or (first == other and first in ORDERED)
+            if (known and not ordered) or {first, other} - {ANY, *lib.NUMBERS, *ORDERED}:
+                raise self.no_overload(node, f"_{operator}_", (first, other))
             return BOOL, lambda names: ops.ordered(operator, left(names), right(names))
         for overload in OPERATORS.get(operator, ()) if known else ():
-            if overload.takes == (one, other):
+            if overload.takes == (first, other):
                 return overload.gives, lambda names: ops.arithmetic(operator, left(names), right(names))
         added = (*lib.SIGNED, STRING, LIST) if operator == "+" else lib.SIGNED
-        if known and not (types.fit(one, other) and base(one) in added):
-            raise self.no_overload(node, f"_{operator}_", (one, other))
-        gives = types.joined(one, other) if known else _left_over(operator, one, other)
+        if known and not (types.fit(first, other) and base(first) in added):
+            raise self.no_overload(node, f"_{operator}_", (first, other))
+        gives = types.joined(first, other) if known else _left_over(operator, first, other)
         return gives, lambda names: ops.arithmetic(operator, left(names), right(names))
 
     def _call(self, node: ExpressionNode, scope: Mapping[str, str]) -> tuple[str, Run]:
@@ -261,14 +261,14 @@ class Compiler:
             raise self.no_overload(node, name, [kind for kind, _ in made], method)
         self._check_literal(node, name, method)
         runs = [run for _, run in made]
-        gives = {one.gives for one in fitting}
+        gives = {overload.gives for overload in fitting}
 
         def call(names: dict[str, Any]) -> Any:
             values = [run(names) for run in runs]
             found = tuple(lib.type_of(value) for value in values)
-            for one in fitting:
-                if _takes(one, found):
-                    return one.work(*values)
+            for overload in fitting:
+                if _takes(overload, found):
+                    return overload.work(*values)
             raise EvaluationError("no such overload")
 
         return gives.pop() if len(gives) == 1 else ANY, call
@@ -321,9 +321,9 @@ class Compiler:
             if which in ("all", "exists"):
                 return ops.every(which == "all", parts[0], asked)
             if which == "map":
-                return [parts[-1](one) for one in asked if len(parts) == 1 or ops.truth(parts[0](one))]
-            kept = [one[name] for one in asked if ops.truth(parts[0](one))]
-            return kept if which == "filter" else len(kept) == 1
+                return [parts[-1](names) for names in asked if len(parts) == 1 or ops.truth(parts[0](names))]
+            passing = [names[name] for names in asked if ops.truth(parts[0](names))]
+            return passing if which == "filter" else len(passing) == 1
 
         if which == "map":
             return types.list_of([compiled[-1][0]]), run
@@ -332,9 +332,9 @@ class Compiler:
         return BOOL, run
 
 
-def _left_over(operator: str, one: str, other: str) -> str:
+def _left_over(operator: str, first: str, other: str) -> str:
     """Return the type of `one + other` if one of them is `dyn`: that of the only candidate overload, or `dyn`."""
-    known = other if one == ANY else one
+    known = other if first == ANY else first
     gives = {overload.gives for overload in OPERATORS.get(operator, ()) if known in overload.takes} - {known}
     return ANY if gives else known
 

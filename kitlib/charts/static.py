@@ -152,10 +152,10 @@ class _Panel:
             pile = (str(place), -1 if self.layout.barmode == "stack" else index)
             base = self.piled.get(pile, 0.0)
             self.piled[pile] = base + float(length or 0)
-            one, two = sorted((along.at(base), along.at(self.piled[pile])))
+            low, two = sorted((along.at(base), along.at(self.piled[pile])))
             middle = across.at(place) + offset
             color = _one(trace.marker.color, i) or series_color(index)
-            box = (one, middle - width / 2, two - one, width) if flat else (middle - width / 2, one, width, two - one)
+            box = (low, middle - width / 2, two - low, width) if flat else (middle - width / 2, low, width, two - low)
             self.picture.rect(*box, color, _pattern(trace, i), _words(trace, place, length))
             text = _one(trace.text, i)
             if text and trace.textposition == "outside" and flat:

@@ -121,7 +121,7 @@ def pod_of(action: Entry, name: str, timeline: Sequence[Entry], *, static: bool 
     spec = dict(manifest["spec"]) | {"nodeName": "node"}
     for kind in ("initContainers", "containers"):
         if spec.get(kind):
-            spec[kind] = [_programmed(one, runs) for one in spec[kind]]
+            spec[kind] = [_programmed(container, runs) for container in spec[kind]]
     annotations = STATIC if static else {}
     uid = f"uid-{name}" if version == 1 else f"uid-{name}-{version}"
     metadata = {"name": name, "namespace": "default", "uid": uid, "generation": 1, "annotations": annotations}
@@ -142,8 +142,8 @@ def _spec(resources: Sequence[Entry], seen: Sequence[Entry], name: str, timeline
     )
     names = _names(seen, "containerStatuses") or [f"c{i}" for i in range(len(resources))]
     return {
-        "initContainers": [_init_container(one, seen) for one in _names(seen, "initContainerStatuses")],
-        "containers": [{"name": n, "resources": one} for n, one in zip(names, resources, strict=False)],
+        "initContainers": [_init_container(name, seen) for name in _names(seen, "initContainerStatuses")],
+        "containers": [{"name": n, "resources": amounts} for n, amounts in zip(names, resources, strict=False)],
         "restartPolicy": _restart_policy(name, seen, timeline),
         "terminationGracePeriodSeconds": next((e["grace"] for e in seen if e.get("grace")), 5),
         "tolerations": [] if refused else [_TOLERATES_PRESSURE],
@@ -151,22 +151,22 @@ def _spec(resources: Sequence[Entry], seen: Sequence[Entry], name: str, timeline
 
 
 def _names(seen: Sequence[Entry], kind: str) -> list[str]:
-    return next(([one["name"] for one in e["status"][kind]] for e in seen if e["status"].get(kind)), [])
+    return next(([status["name"] for status in e["status"][kind]] for e in seen if e["status"].get(kind)), [])
 
 
 def _init_container(name: str, seen: Sequence[Entry]) -> dict[str, Any]:
     """Return an init container; one that runs or restarts beside a regular container is a sidecar."""
     made: dict[str, Any] = {"name": name}
     for entry in seen:
-        beside = any(one.get("started") for one in entry["status"].get("containerStatuses") or ())
-        for one in entry["status"].get("initContainerStatuses") or ():
-            if one["name"] != name:
+        beside = any(status.get("started") for status in entry["status"].get("containerStatuses") or ())
+        for status in entry["status"].get("initContainerStatuses") or ():
+            if status["name"] != name:
                 continue
-            if one.get("resources"):
+            if status.get("resources"):
                 made["resources"] = {
-                    key: one["resources"][key] for key in ("requests", "limits") if key in one["resources"]
+                    key: status["resources"][key] for key in ("requests", "limits") if key in status["resources"]
                 }
-            state = one.get("state") or {}
+            state = status.get("state") or {}
             if beside and ("running" in state or "waiting" in state):
                 made["restartPolicy"] = "Always"
     return made
@@ -184,7 +184,7 @@ def _restart_policy(name: str, seen: Sequence[Entry], timeline: Sequence[Entry])
     ) or any(e.get("deletion") or e["status"].get("reason") for e in seen)
     if ended_by_kubelet or not any(e["status"].get("phase") in TERMINAL_PHASES for e in seen):
         return "Always"
-    restarted = any(one.get("restartCount") for e in seen for one in e["status"].get("containerStatuses") or ())
+    restarted = any(status.get("restartCount") for e in seen for status in e["status"].get("containerStatuses") or ())
     return "OnFailure" if restarted else "Never"
 
 
@@ -229,7 +229,7 @@ def pod_of_cgroup(cgroup: str, timeline: Sequence[Entry]) -> tuple[str, str]:
             if identity and identity in cgroup:
                 return entry["pod"], status["name"]
             made = (e["cgroup"] for e in timeline if identity and e["kind"] in ("file", "cgroup-made"))
-            if any(one.startswith(f"{cgroup}/") and identity in one for one in made):
+            if any(path.startswith(f"{cgroup}/") and identity in path for path in made):
                 return entry["pod"], ""
     return "", ""
 

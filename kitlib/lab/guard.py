@@ -118,8 +118,8 @@ class LabGuard:
         if entry["action"] not in _ON_OBJECTS:
             return
         plain = entry.get("objects") or [{"kind": entry.get("kind", "Pod"), "metadata": entry}]
-        for one in plain:
-            kind, metadata = self._history.kind(str(one.get("kind"))), one.get("metadata") or {}
+        for document in plain:
+            kind, metadata = self._history.kind(str(document.get("kind"))), document.get("metadata") or {}
             name, place = str(metadata.get("name") or ""), str(metadata.get("namespace") or "default")
             key = (kind, place, name)
             yield key if key in self._known or (kind, "", name) not in self._known else (kind, "", name)
@@ -194,7 +194,11 @@ class LabGuard:
         for path, added in differences(before, now):
             if kin and path[:2] == ("metadata", "ownerReferences"):
                 continue
-            if added and path[:2] == ("metadata", "annotations") and not any(one in path[2] for one in _EFFECTIVE):
+            if (
+                added
+                and path[:2] == ("metadata", "annotations")
+                and not any(prefix in path[2] for prefix in _EFFECTIVE)
+            ):
                 continue
             if not any(_matches(pattern, path, added) for pattern in opened) or _is_systems(path, now):
                 return _text(path)
@@ -203,7 +207,7 @@ class LabGuard:
     def _by(self, key: Key, change: ObjectChange) -> str:
         """Return the action that made a change, in words."""
         done = self._journal[: change.step + 1]
-        entry = next((one for one in reversed(done) if key in self._targets(one)), None)
+        entry = next((action for action in reversed(done) if key in self._targets(action)), None)
         return f"after {change.seconds:.0f} s" + (f", {_words(entry, key)}" if entry else "")
 
     def _root(self, key: Key) -> Key:
@@ -246,7 +250,7 @@ def _names(name: str, key: Key) -> bool:
 
 def _pattern(path: str, spec: str) -> Path:
     """Return a path of [opens] as steps from the object's root."""
-    steps = [one.strip("[]") for one in re.findall(r"\[[^]]+\]|[^.\[\]]+", path)]
+    steps = [part.strip("[]") for part in re.findall(r"\[[^]]+\]|[^.\[\]]+", path)]
     return tuple(steps if steps[0] in ("metadata", "spec", "status", "work") else [*spec.split("."), *steps])
 
 
@@ -274,7 +278,7 @@ def _text(path: Path) -> str:
     """Return a path in the notation of the manifest."""
     if path[0] != "work" or len(path) == 1:
         return ".".join(path)
-    phase = f" (phase {int(path[2]) + 1}{''.join(f', {one}' for one in path[3:])})" if path[2:3] != ("exit",) else ""
+    phase = f" (phase {int(path[2]) + 1}{''.join(f', {part}' for part in path[3:])})" if path[2:3] != ("exit",) else ""
     return f"metadata.annotations[{ANNOTATION}{path[1]}]{phase if path[2:] else ''}"
 
 
@@ -294,8 +298,8 @@ def _view(obj: KubeObject) -> dict[str, Any]:
     """Return the compared parts of an object: metadata set by users, declared workloads, and its specification."""
     plain = to_dict(obj)
     metadata = plain.get("metadata") or {}
-    found: dict[str, Any] = {key: one for key, one in plain.items() if key not in ("apiVersion", "kind", "status")}
-    finalizers = [one for one in metadata.get("finalizers") or [] if one not in _PROTECTION]
+    found: dict[str, Any] = {key: value for key, value in plain.items() if key not in ("apiVersion", "kind", "status")}
+    finalizers = [finalizer for finalizer in metadata.get("finalizers") or [] if finalizer not in _PROTECTION]
     found["metadata"] = {"ownerReferences": metadata.get("ownerReferences"), "finalizers": finalizers}
     found["metadata"] |= {key: Named(_by_users(metadata.get(key) or {})) for key in ("labels", "annotations")}
     spec = found["spec"] = dict(plain.get("spec") or {})
@@ -325,8 +329,8 @@ def _view(obj: KubeObject) -> dict[str, Any]:
 
 def _pod_view(spec: Mapping[str, Any]) -> dict[str, Any]:
     """Return a pod's specification with its native sidecars among the containers."""
-    inits = [one for one in spec.get("initContainers") or [] if one.get("restartPolicy") != "Always"]
-    sides = [one for one in spec.get("initContainers") or [] if one.get("restartPolicy") == "Always"]
+    inits = [container for container in spec.get("initContainers") or [] if container.get("restartPolicy") != "Always"]
+    sides = [container for container in spec.get("initContainers") or [] if container.get("restartPolicy") == "Always"]
     mains = [{key: side[key] for key in side if key != "restartPolicy"} for side in sides]
     return {**spec, "initContainers": inits, "containers": [*(spec.get("containers") or []), *mains]}
 
@@ -337,7 +341,7 @@ def _phases(text: str) -> Any:
         read = declared_workload(text)
     except (WorkloadError, ValueError):
         return text
-    found = Named({str(n): {**one._asdict(), "tmpfs": list(one.tmpfs)} for n, one in enumerate(read.phases)})
+    found = Named({str(n): {**phase._asdict(), "tmpfs": list(phase.tmpfs)} for n, phase in enumerate(read.phases)})
     found["exit"] = read.exit_code
     return found
 

@@ -136,7 +136,7 @@ def _one_file_each(root: Path, found: Iterable[tuple[str, Path]]) -> tuple[dict[
     refused, seen = list[LearnerRow](), dict[str, list[Path]]()
     for name, path in sorted(found):
         if name in seen:
-            first, second = (one.relative_to(root) for one in (seen[name][0], path))
+            first, second = (path_of.relative_to(root) for path_of in (seen[name][0], path))
             problem = f"{second}: not read: {first} is this learner's file already"
             refused.append(LearnerRow(submissions.shortened(name), problems=(submissions.shortened(problem),)))
         else:
@@ -168,7 +168,7 @@ def _remarked(
             row.owners, row.journals, None if taken is None else known is not None, unchanged
         )
     found = remarks(room)
-    names = {account: one.name for account, one in taken.files.items()} if taken else {}
+    names = {account: file.name for account, file in taken.files.items()} if taken else {}
     return [replace(row, remarks=found[row.learner], name=names.get(row.learner, "")) for row in rows]
 
 
@@ -298,8 +298,8 @@ _LAB_COLUMNS = ("points", "of", "hints", "hint cost", "variant", "tries", "minut
 def to_json(rows: list[LearnerRow]) -> str:
     """Return the table as JSON: a list of learners with all their data, including each prediction."""
     data = [{**msgspec.to_builtins(row), "total": row.points} for row in rows]
-    for one in data:
-        del one["journals"]  # digests, which were compared already
+    for entry in data:
+        del entry["journals"]  # digests, which were compared already
     return msgspec.json.format(msgspec.json.encode(data)).decode() + "\n"
 
 

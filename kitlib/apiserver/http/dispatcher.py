@@ -110,8 +110,8 @@ class _Clause(NamedTuple):
 
 def _clauses(header: str) -> list[_Clause]:
     found = []
-    for one in header.split(","):
-        media, *parts = (part.strip() for part in one.split(";"))
+    for offer in header.split(","):
+        media, *parts = (part.strip() for part in offer.split(";"))
         found.append(_Clause(media, dict(part.split("=", 1) for part in parts if "=" in part)))
     return sorted(found, key=lambda clause: clause.place)
 

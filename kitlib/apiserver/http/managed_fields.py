@@ -194,7 +194,7 @@ def _without(obj: Any, tree: Mapping[str, Any]) -> Any:
             items.setdefault(tuple(wanted), {})[tuple(map(comparable, wanted.values()))] = below
         elif kind == "v":
             values.add(comparable(json.loads(rest)))
-    kept = []
+    remaining = []
     for item in obj:
         if values and comparable(item) in values:
             continue
@@ -203,8 +203,8 @@ def _without(obj: Any, tree: Mapping[str, Any]) -> Any:
             continue
         for below in found:
             item = _without(item, below)
-        kept.append(item)
-    return kept
+        remaining.append(item)
+    return remaining
 
 
 def _is_named(schema: Mapping[str, Any] | None, path: Path) -> bool:
@@ -315,10 +315,10 @@ class Managers:
         merged = merge(live, config, self._schema)
         # A field that the manager no longer applies is removed unless another manager owns it or a field below it.
         others: FieldSet = wanted.union(*(e["fields"] for e in self.entries if e is not mine))
-        kept = {other[:length] for other in others for length in range(1, len(other) + 1)}
-        gone = {path for path in mine["fields"] - wanted if (path[:-1] if path[-1] == "." else path) not in kept}
+        prefixes = {other[:length] for other in others for length in range(1, len(other) + 1)}
+        gone = {path for path in mine["fields"] - wanted if (path[:-1] if path[-1] == "." else path) not in prefixes}
         merged = remove(merged, gone)
-        parents = {path[:length] for path in gone for length in range(1, len(path))} - kept - {_METADATA}
+        parents = {path[:length] for path in gone for length in range(1, len(path))} - prefixes - {_METADATA}
         # Deepest first: the removal of a child can leave its parent empty.
         for path in sorted(parents, key=len, reverse=True):
             if Places(merged).at(path) in ({}, []) and _is_named(self._schema, path):

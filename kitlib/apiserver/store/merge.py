@@ -155,7 +155,7 @@ def _patched(shape: Shape, field: str, current: Any, patch: Any) -> Any:
             merged[number] = _strategic(below, {}, item)
     order = [_hashable(item[key]) for item in plain]
     return _normalized(
-        list(merged.values()), order, [_hashable(old[key]) for old in current], lambda one: _name(one, key)
+        list(merged.values()), order, [_hashable(old[key]) for old in current], lambda value: _name(value, key)
     )
 
 
@@ -175,17 +175,17 @@ def _normalized(
 
     Source: strategicpatch normalizeElementOrder, mergeSortedSlice.
     """
-    wanted = {one: i for i, one in reversed(list(enumerate(patch)))}
-    places = {one: i for i, one in reversed(list(enumerate(server)))}
-    right = sorted((one for one in items if name(one) in wanted), key=lambda one: wanted[name(one)])
-    left = [one for one in items if name(one) not in wanted]
+    wanted = {entry: i for i, entry in reversed(list(enumerate(patch)))}
+    places = {entry: i for i, entry in reversed(list(enumerate(server)))}
+    right = sorted((item for item in items if name(item) in wanted), key=lambda item: wanted[name(item)])
+    left = [item for item in items if name(item) not in wanted]
     made: list[Any] = []
-    for one in left:
-        place = places.get(name(one), -1)
+    for item in left:
+        place = places.get(name(item), -1)
         # A server item comes first only if the stored list has both and has it first. Source: mergeSortedSlice less.
         while right and not 0 <= place < places.get(name(right[0]), -1):
             made.append(right.pop(0))
-        made.append(one)
+        made.append(item)
     return made + right
 
 

@@ -106,7 +106,7 @@ class CgroupManager:
             raise SettingsError([f"invalid configuration: {self._missing(root, absent)}"])
         for which, path in (("System", settings.system_reserved_cgroup), ("Kube", settings.kube_reserved_cgroup)):
             name = parse_path(path, rules.driver)
-            enforced = any(one.startswith(f"{which.lower()}-") for one in settings.enforce_node_allocatable)
+            enforced = any(level.startswith(f"{which.lower()}-") for level in settings.enforce_node_allocatable)
             absent = self._cgroups.absent(rules.path(name)) if path and enforced else ()
             if absent:
                 text = f'Failed to enforce {which} Reserved Cgroup Limits on "{path}": {self._missing(name, absent)}'

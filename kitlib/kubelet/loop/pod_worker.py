@@ -149,7 +149,7 @@ class PodWorker:
         for termination in self.terminations:
             if termination.state is state:
                 termination.cancel()
-        self.terminations = [one for one in self.terminations if one.state is not state]
+        self.terminations = [termination for termination in self.terminations if termination.state is not state]
 
     @property
     def states(self) -> list[ContainerState]:

@@ -209,7 +209,7 @@ def build(
         base = _checked_import(client, Path(root), systemd=systemd)
     elif not base:
         known = (base_of(systemd=systemd), base_of())
-        base = next((one for one in known if have(client, one)), DEBIAN)
+        base = next((candidate for candidate in known if have(client, candidate)), DEBIAN)
     name, ours = tag(systemd=systemd), base_of(systemd=systemd)
     if base != ours:  # the old base is replaced only after the new one was built
         try:

@@ -102,9 +102,9 @@ def _hooks(store: Store, kind: type[KubeObject], about: AdmissionAttributes) -> 
     """Yield the webhooks of all configurations, in order; none for a resource about which no webhook is asked."""
     if about.resource.plural in NEVER_ASKED:
         return
-    for one in sorted(store.list(kind, copy=False), key=lambda one: str(one.name)):
-        for i, hook in enumerate(one.webhooks):
-            yield _Hook(f"{one.name}/{i}/{hook.name}", hook)
+    for configuration in sorted(store.list(kind, copy=False), key=lambda configuration: str(configuration.name)):
+        for i, hook in enumerate(configuration.webhooks):
+            yield _Hook(f"{configuration.name}/{i}/{hook.name}", hook)
 
 
 def _in_version_of_rules(
@@ -122,7 +122,9 @@ def _in_version_of_rules(
     if about.version in accepted or "*" in accepted:
         return about
     served = custom_kinds.served_versions(store, about.object)
-    version = next((one for one in served if one.rpartition("/")[2] in accepted), about.object.api_version)
+    version = next(
+        (candidate for candidate in served if candidate.rpartition("/")[2] in accepted), about.object.api_version
+    )
     new, old = (
         None if item is None else custom_kinds.in_version(store, item, version, caller)
         for item in (about.new, about.old)
@@ -174,17 +176,17 @@ def _conditions_hold(
         raise Forbidden(about.resource.qualified, about.name, str(error)) from None
 
 
-def _call(store: Store, one: _Hook, about: AdmissionAttributes, given: AdmissionAttributes) -> WebhookCall:
+def _call(store: Store, webhook: _Hook, about: AdmissionAttributes, given: AdmissionAttributes) -> WebhookCall:
     """Return the call of a webhook for a write; `given` is the write in the version of the request.
 
     Raises:
         WebhookError: the webhook's server cannot be found.
         _Refused: the call is not permitted.
     """
-    hook = one.hook
+    hook = webhook.hook
     if about.dry_run and hook.side_effects not in ("None", "NoneOnDryRun"):
         raise _Refused(f'admission webhook "{hook.name}" does not support dry run')
-    version = next((one for one in hook.admission_review_versions if one in _VERSIONS), "")
+    version = next((candidate for candidate in hook.admission_review_versions if candidate in _VERSIONS), "")
     if not version:
         listed = ", ".join(hook.admission_review_versions)
         raise WebhookError(f"the webhook accepts AdmissionReview {listed}; the server knows v1 and v1beta1")
@@ -199,7 +201,7 @@ def _call(store: Store, one: _Hook, about: AdmissionAttributes, given: Admission
         "oldObject": names["oldObject"],
     }
     review = {"kind": "AdmissionReview", "apiVersion": f"admission.k8s.io/{version}", "request": request}
-    return call_of(one.place, target_of(store, hook.client_config, float(hook.timeout_seconds or 10)), review)
+    return call_of(webhook.place, target_of(store, hook.client_config, float(hook.timeout_seconds or 10)), review)
 
 
 def _response(call: WebhookCall, answer: Answer, *, mutating: bool) -> Mapping[str, Any]:
@@ -277,14 +279,14 @@ def validate(store: Store, about: AdmissionAttributes, caller: WebhookCaller | N
         WebhookDenied, InternalError, Forbidden: the write is rejected.
     """
     asked: list[tuple[ValidatingWebhook, WebhookCall]] = []
-    for one in _hooks(store, ValidatingWebhookConfiguration, about):
-        seen = one.write(store, about, caller)
+    for webhook in _hooks(store, ValidatingWebhookConfiguration, about):
+        seen = webhook.write(store, about, caller)
         if seen is None:
             continue
         try:
-            asked.append((one.hook, _call(store, one, seen, about)))
+            asked.append((webhook.hook, _call(store, webhook, seen, about)))
         except WebhookError as error:
-            _failed(one.hook, WebhookError(f"failed to call webhook: {error}"))
+            _failed(webhook.hook, WebhookError(f"failed to call webhook: {error}"))
     warnings: list[str] = []
     for (hook, call), answer in zip(asked, ask(caller, [call for _, call in asked]), strict=True):
         try:
@@ -292,7 +294,7 @@ def validate(store: Store, about: AdmissionAttributes, caller: WebhookCaller | N
         except WebhookError as error:
             _failed(hook, error)
             continue
-        warnings += [str(one) for one in response.get("warnings") or ()]
+        warnings += [str(warning) for warning in response.get("warnings") or ()]
         if response.get("allowed") is not True:
             raise WebhookDenied(hook.name, response.get("status") or {})
     return warnings
@@ -368,15 +370,15 @@ class MutatingRequest:
         """Mark the webhooks called so far for reinvocation. Source: RequireReinvokingPreviouslyInvokedPlugins."""
         self._due |= self._asked
 
-    def _ask(self, one: _Hook, about: AdmissionAttributes, given: AdmissionAttributes) -> KubeObject | None:
-        hook = one.hook
+    def _ask(self, webhook: _Hook, about: AdmissionAttributes, given: AdmissionAttributes) -> KubeObject | None:
+        hook = webhook.hook
         try:
             try:
-                call = _call(self._store, one, about, given)
+                call = _call(self._store, webhook, about, given)
             except WebhookError as error:
                 raise WebhookError(f"failed to call webhook: {error}") from None
             response = _response(call, ask(self._caller, [call])[0], mutating=True)
-            self._warnings.extend(str(one) for one in response.get("warnings") or ())
+            self._warnings.extend(str(warning) for warning in response.get("warnings") or ())
             if response.get("allowed") is not True:
                 raise WebhookDenied(hook.name, response.get("status") or {})
             operations = _patch_in(response)

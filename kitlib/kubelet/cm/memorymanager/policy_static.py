@@ -84,7 +84,7 @@ class MemoryManager:
         Source: getDefaultMachineState.
         """
         ids = sorted({cpu.numa for cpu in machine.cpus} | set(machine.numa_memory))
-        kept: dict[int, Mapping[str, int]] = {
+        reusable: dict[int, Mapping[str, int]] = {
             reserved_memory.numa_node: {name: amount.value() for name, amount in reserved_memory.limits.items()}
             for reserved_memory in reserved
         }
@@ -99,7 +99,7 @@ class MemoryManager:
             }
             # Huge pages are reserved in advance, so their memory cannot be allocated as ordinary memory.
             sizes = {**pages, "memory": total - sum(pages.values())}
-            usable = {name: max(size - kept.get(node, {}).get(name, 0), 0) for name, size in sizes.items()}
+            usable = {name: max(size - reusable.get(node, {}).get(name, 0), 0) for name, size in sizes.items()}
             made[node] = NUMANode(usable, dict(usable), frozenset({node}))
         return cls(made, release)
 
@@ -354,8 +354,8 @@ class MemoryManager:
 
     def _left_by_inits(self, uid: str, nodes: Nodes, resource: str) -> int:
         """Return the reusable bytes of the pod's regular init containers. Source: getPodReusableMemory."""
-        owner, kept = self._reusable
-        return kept.get((nodes, resource), 0) if owner == uid else 0
+        owner, reusable = self._reusable
+        return reusable.get((nodes, resource), 0) if owner == uid else 0
 
     def _update_reusable(self, pod: Pod, container: Container, blocks: Iterable[Block]) -> None:
         """Update the reusable memory of the pod's regular init containers.
@@ -363,14 +363,14 @@ class MemoryManager:
         Source: staticPolicy.updatePodReusableMemory.
         """
         uid = pod.metadata.uid
-        kept = dict(self._reusable[1]) if self._reusable[0] == uid else {}
+        reusable = dict(self._reusable[1]) if self._reusable[0] == uid else {}
         once = is_regular_init(pod, container)
         for block in blocks:
             key = (block.nodes, block.resource)
-            before = kept.get(key, 0)
+            before = reusable.get(key, 0)
             # Regular init containers run in turn and reuse each other's memory, so the largest block counts.
-            kept[key] = max(before, block.size) if once else max(before - block.size, 0)
-        self._reusable = (uid, kept)
+            reusable[key] = max(before, block.size) if once else max(before - block.size, 0)
+        self._reusable = (uid, reusable)
 
     def _shrink_inits(self, pod: Pod, container: Container, blocks: Iterable[Block]) -> None:
         """Subtract reused memory from the init containers' blocks.
@@ -387,12 +387,12 @@ class MemoryManager:
                     break
                 if is_restartable_init(init) or key not in self.blocks:
                     continue
-                kept = []
+                remaining = []
                 for old in self.blocks[key]:
                     part = min(old.size, size) if old[:2] == block[:2] else 0
                     size -= part
-                    kept.append(old._replace(size=old.size - part))
-                self.blocks[key] = kept
+                    remaining.append(old._replace(size=old.size - part))
+                self.blocks[key] = remaining
 
 
 def _memory(requests: ResourceList) -> dict[str, int]:

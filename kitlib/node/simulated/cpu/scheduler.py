@@ -177,9 +177,9 @@ class CPUScheduler:
                 group.followed, group.bandwidth, group.stalled = False, None, None
                 self._read(group)
                 self._dirty.add(group)
-            for pid, one in inside.items():
-                if one.cpus:
-                    self.want(one.group.path, pid, one.cpus, now)
+            for pid, thread in inside.items():
+                if thread.cpus:
+                    self.want(thread.group.path, pid, thread.cpus, now)
 
     def _below(self, path: str) -> list[TaskGroup]:
         return [group for group in self._groups.values() if group.path == path or group.path.startswith(path + "/")]
@@ -244,7 +244,7 @@ class CPUScheduler:
             group.weight, group.quota = TASK_WEIGHT, INFINITE
         if group.followed:
             self._read_bandwidth(group)
-        elif group.quota != INFINITE and any(one.startswith(path + "/") for one in self._followed):
+        elif group.quota != INFINITE and any(followed.startswith(path + "/") for followed in self._followed):
             self._follow(group, group.since, burst=False)
 
     def _read_bandwidth(self, group: TaskGroup) -> None:

@@ -131,15 +131,15 @@ class _Python:
         if isinstance(node, ast.BinOp):
             return self._operation(node)
         if isinstance(node, (ast.List, ast.Tuple)):
-            inside = [self._value(one) for one in node.elts]
-            size = sum(one.size for one in inside if isinstance(one, _Sized))
+            inside = [self._value(element) for element in node.elts]
+            size = sum(value.size for value in inside if isinstance(value, _Sized))
             return _Sized(size + _POINTER * len(inside), len(inside))
         if isinstance(node, (ast.ListComp, ast.GeneratorExp)) and len(node.generators) == 1:
             source, each = self._value(node.generators[0].iter), self._value(node.elt)
             if not isinstance(source, _Sized):
                 raise Unreadable("comprehension")
-            one = each.size if isinstance(each, _Sized) else 28.0  # a small int object
-            return _Sized(source.length * (one + _POINTER), source.length)
+            size_of_each = each.size if isinstance(each, _Sized) else 28.0  # a small int object
+            return _Sized(source.length * (size_of_each + _POINTER), source.length)
         if isinstance(node, ast.Call):
             return self._call(node)
         raise Unreadable(type(node).__name__)
@@ -160,7 +160,7 @@ class _Python:
 
     def _call(self, node: ast.Call) -> _Value:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        args = [self._value(one) for one in node.args]
+        args = [self._value(argument) for argument in node.args]
         first = args[0] if args else None
         if name == "sleep" and isinstance(first, float):
             self._spend(first)

@@ -243,19 +243,19 @@ class RecordingMachine:
         """End the recording of a background job at this time, and return whether it still ran."""
         if not self.endless and self.now <= moment:
             return False
-        left, kept = moment - self._start, list[Phase]()
+        left, phases = moment - self._start, list[Phase]()
         rounds = itertools.cycle(self.phases[self.repeats :]) if self.repeats is not None else ()
         for phase in itertools.chain(self.phases, rounds):
-            if left <= 0 or len(kept) >= MAX_PHASES:
+            if left <= 0 or len(phases) >= MAX_PHASES:
                 break
-            kept.append(phase._replace(seconds=min(phase.seconds, left)))
+            phases.append(phase._replace(seconds=min(phase.seconds, left)))
             left -= phase.seconds
-        self.phases, self.repeats, self.now = kept, None, moment
+        self.phases, self.repeats, self.now = phases, None, moment
         return True
 
     def wait(self, job: Machine | None = None) -> None:
         """Wait for a background job, or all of them."""
-        ends = [FOREVER if one.endless else one.now for one in self.jobs if job in (None, one)]
+        ends = [FOREVER if candidate.endless else candidate.now for candidate in self.jobs if job in (None, candidate)]
         self.spend(max([*ends, self.now]) - self.now)
 
     @property
@@ -296,9 +296,9 @@ class RecordingMachine:
         if not took:
             self.spend(FOREVER, cpus=1.0)
         if (len(round_) == 1 or took < SHORT_ROUND) and self._killed <= since.now:
-            cpus = sum(one.cpus * one.seconds for one in round_) / took
-            memory = max(one.memory for one in round_)
-            last = max(round_, key=lambda one: one.seconds)
+            cpus = sum(step.cpus * step.seconds for step in round_) / took
+            memory = max(step.memory for step in round_)
+            last = max(round_, key=lambda step: step.seconds)
             self.phases.append(last._replace(seconds=FOREVER, cpus=round(cpus, 6), memory=memory))
         else:
             self.repeats = since.phase
@@ -321,7 +321,7 @@ class RecordingMachine:
     def _mount(self, path: str) -> Mount | None:
         found = [m for m in self._mounts if path == m.path or path.startswith(m.path.rstrip("/") + "/")]
         if found:
-            return max(found, key=lambda one: len(one.path))
+            return max(found, key=lambda mount: len(mount.path))
         return Mount("/dev/shm", "tmpfs", "", DEV_SHM) if path.startswith("/dev/shm/") else None
 
     def _find(self, path: str) -> File | None:
@@ -352,7 +352,9 @@ class RecordingMachine:
         """Return the known names below a directory."""
         inside = path.rstrip("/") + "/"
         names = {
-            one.removeprefix(inside).partition("/")[0] for one in (*self._files, *self._text) if one.startswith(inside)
+            name.removeprefix(inside).partition("/")[0]
+            for name in (*self._files, *self._text)
+            if name.startswith(inside)
         }
         places = {mount.path for mount in self._mounts}
         return sorted(names) if names or path in places or path in ("/", "/tmp", "/dev/shm") else None
@@ -417,9 +419,9 @@ class RecordingMachine:
     def remove(self, path: str) -> None:
         """Remove a file, or all files below a directory."""
         inside = path.rstrip("/") + "/"
-        for one in [name for name in self._files if name == path or name.startswith(inside)]:
-            del self._files[one]
-            self._note(one, None)
+        for file in [name for name in self._files if name == path or name.startswith(inside)]:
+            del self._files[file]
+            self._note(file, None)
 
     def log(self, data: Data, *, error: bool = False) -> None:
         """Write standard output to the container's log, which is rotated."""

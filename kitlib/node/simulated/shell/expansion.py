@@ -162,7 +162,7 @@ class Expansion:
         if not marks:
             return [(text, False)]
         parts = re.split(f"({separator(marks)})", text)
-        return [(one, bool(mark.strip(BLANKS))) for one, mark in zip(parts[::2], [*parts[1::2], ""], strict=True)]
+        return [(field, bool(mark.strip(BLANKS))) for field, mark in zip(parts[::2], [*parts[1::2], ""], strict=True)]
 
     def _separators(self) -> str:
         return self._variables.get("IFS", Data(BLANKS)).text
@@ -173,8 +173,8 @@ class Expansion:
             if part.kind == "text":
                 yield Piece(Data(part.text))
             elif _is_list(part, "@") or (_is_list(part, "*") and not part.quoted):
-                for number, one in enumerate(self._shell.arguments):
-                    yield Piece(Data(one), splits and not part.quoted, number > 0)
+                for number, argument in enumerate(self._shell.arguments):
+                    yield Piece(Data(argument), splits and not part.quoted, number > 0)
             elif part.kind == "variable" and (inner := self._chosen(part)) is not None:
                 yield from self._pieces(inner, splits=splits and not part.quoted)
             else:
@@ -204,8 +204,8 @@ class Expansion:
         """Return the word inside a `${…}`; its plain text is split like the value of a variable."""
         word = Lexer(text).nested(quoted=part.quoted)
         if part.quoted:
-            return tuple(one._replace(quoted=True) for one in word)
-        return tuple(WordPart("value", *one[1:]) if one.kind == "text" and not one.quoted else one for one in word)
+            return tuple(part._replace(quoted=True) for part in word)
+        return tuple(WordPart("value", *part[1:]) if part.kind == "text" and not part.quoted else part for part in word)
 
     def _part(self, part: WordPart) -> Data:
         if part.kind in ("text", "value"):
@@ -292,8 +292,8 @@ class Expansion:
         if _EXPANDED.search(text):
             text = self.value(tuple(Lexer(text).expanded())).text
         value = 0
-        for one in text.split(","):
-            value = self._assigned(one.strip())
+        for alternative in text.split(","):
+            value = self._assigned(alternative.strip())
         return value
 
     def _assigned(self, text: str) -> int:
@@ -340,7 +340,7 @@ class Expansion:
                 return int(not value_of)
             return -value_of if isinstance(node.op, ast.USub) else value_of
         if isinstance(node, ast.BoolOp):
-            values = [self._evaluate(one) for one in node.values]
+            values = [self._evaluate(value) for value in node.values]
             return int(all(values) if isinstance(node.op, ast.And) else any(values))
         if isinstance(node, ast.IfExp):
             return self._evaluate(node.body if self._evaluate(node.test) else node.orelse)
@@ -399,7 +399,7 @@ def braces(text: str) -> list[str]:
     tails = braces(after)
     if len(middle) * len(tails) > MAX_FIELDS:
         raise NotFollowed(f"more than {MAX_FIELDS} words")
-    return [before + one + tail for one in middle for tail in tails]
+    return [before + part + tail for part in middle for tail in tails]
 
 
 def shown(value: Data) -> str:

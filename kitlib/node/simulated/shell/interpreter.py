@@ -243,34 +243,34 @@ class Shell(ShellState):
 
     def script(self, script: Script, streams: Streams) -> None:
         """Run a list of commands."""
-        for one in script:
-            if one.background:
-                self._in_background(one, streams)
+        for and_or in script:
+            if and_or.background:
+                self._in_background(and_or, streams)
             else:
-                self._and_or(one, streams)
+                self._and_or(and_or, streams)
 
-    def _in_background(self, one: AndOr, streams: Streams) -> None:
+    def _in_background(self, and_or: AndOr, streams: Streams) -> None:
         inner = self._child()
         inner.machine = self.machine.fork()
         self.jobs.append(inner.machine)
         self.codes.append(0)
         apart = Streams(streams.out, streams.err, Input(), streams.others)
         try:
-            self.codes[-1] = inner.contained(lambda: inner._and_or(one, apart), apart)
+            self.codes[-1] = inner.contained(lambda: inner._and_or(and_or, apart), apart)
         except Bombed:
             raise
         except Forever:
             pass
         self.code = 0
 
-    def _and_or(self, one: AndOr, streams: Streams) -> None:
+    def _and_or(self, and_or: AndOr, streams: Streams) -> None:
         """Run pipelines; errexit looks at the last one only, unless it is inverted (XCU 2.14, set -e)."""
         tested = self._tested
         try:
-            for number, (operator, pipeline) in enumerate(one.steps, 1):
+            for number, (operator, pipeline) in enumerate(and_or.steps, 1):
                 if (operator == "&&" and self.code) or (operator == "||" and not self.code):
                     continue
-                self._tested = tested or number < len(one.steps) or pipeline.inverted
+                self._tested = tested or number < len(and_or.steps) or pipeline.inverted
                 self._pipeline(pipeline, streams)
         finally:
             self._tested = tested
@@ -450,7 +450,7 @@ class Shell(ShellState):
         try:
             self._substituted = None
             words, more = self._expansion.fields(command.words)  # more: bytes beyond the kept text
-            kept = {name: self.variables.get(name) for name, _ in command.assignments}
+            before = {name: self.variables.get(name) for name, _ in command.assignments}
             for name, word in command.assignments:
                 self._assign(name, self._expansion.value(word))
             streams = self._redirected(command.redirections, outer)
@@ -464,7 +464,7 @@ class Shell(ShellState):
                 result = self.invoke(words, streams, more)
             finally:
                 if words[0] not in SPECIAL or self.kind == "bash":
-                    self._restore(kept)
+                    self._restore(before)
             streams.take(result)
             self.code = result.code
         except ProgramError as error:
@@ -472,8 +472,8 @@ class Shell(ShellState):
             streams.err(Data(f"{name.rpartition('/')[2]}: {error}\n"))
             self.code = error.code
 
-    def _restore(self, kept: Mapping[str, Data | None]) -> None:
-        for name, value in kept.items():
+    def _restore(self, before: Mapping[str, Data | None]) -> None:
+        for name, value in before.items():
             if value is None:
                 self.variables.pop(name, None)
             else:
@@ -544,14 +544,14 @@ class Shell(ShellState):
         self._depth += 1
         if self._depth > _DEEPEST:
             raise Bombed
-        kept, self.arguments = self.arguments, list(arguments)
+        outer, self.arguments = self.arguments, list(arguments)
         try:
             self.script(function.body, streams)
         except Jump as jump:
             if jump.kind != "return":
                 raise
         finally:
-            self.arguments = kept
+            self.arguments = outer
             self._depth -= 1
         return Result(code=self.code)
 

@@ -99,7 +99,7 @@ class Allocator:
                 f"claim {claim.key}, request {request.name}: has subrequests, but the DRAPrioritizedList feature is "
                 "disabled"
             )
-        asked: list[tuple[str, Asked]] = [(one.name, one) for one in request.first_available]
+        asked: list[tuple[str, Asked]] = [(alternative.name, alternative) for alternative in request.first_available]
         if request.exactly is not None:
             asked = [("", request.exactly)]
         found = []
@@ -300,11 +300,13 @@ class Allocator:
         """Return a pool's counters, less those of its allocated devices, in billionths; cached by the pool's name."""
         name = offer.id.pool
         if name not in self._left:
-            pool = next(one for one in self.inventory.pools if (one.driver, one.name) == offer.id[:2])
+            pool = next(
+                candidate for candidate in self.inventory.pools if (candidate.driver, candidate.name) == offer.id[:2]
+            )
             left = {
                 (group, key): amount for group, counters in pool.counters.items() for key, amount in counters.items()
             }
-            for other in (one for _, offers in pool.offers for one in offers if self.allocated.has(one.id)):
+            for other in (device for _, offers in pool.offers for device in offers if self.allocated.has(device.id)):
                 used: dict[tuple[str, str], int] = {}
                 self._count(used, other, 1)
                 for key, amount in used.items():
