@@ -13,6 +13,8 @@ from contextlib import contextmanager
 
 MANY = 2_000
 """The number of new objects in a block from which they are moved to the oldest generation at its end."""
+FROZEN_BY_PYTHON = 1_000
+"""More objects than an interpreter freezes when it starts; Python 3.12 begins with some 400, others with none."""
 
 
 @contextmanager
@@ -30,7 +32,7 @@ def collector_paused() -> Iterator[None]:
         if was_on:
             # freeze() and unfreeze() move all objects to the oldest generation. unfreeze() would also release objects
             # that others froze, hence the check; get_freeze_count() walks all frozen objects, so it comes last.
-            if gc.get_count()[0] > MANY and not gc.get_freeze_count():
+            if gc.get_count()[0] > MANY and gc.get_freeze_count() < FROZEN_BY_PYTHON:
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()

@@ -13,8 +13,10 @@ import re
 MAX_NESTING = 10_000
 """Source: scanner.go maxNestingDepth."""
 _SPACE = re.compile(rb"[ \t\r\n]*+")
-_STRING = re.compile(rb'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"')
-_STRING_PART = re.compile(rb'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+')
+# Only the class is possessive: up to Python 3.11.4 a possessive group ends inside a part that did not match. Source:
+# python/cpython issue 106052.
+_STRING = re.compile(rb'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"')
+_STRING_PART = re.compile(rb'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*')
 _NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*+)(\.[0-9]++)?([eE][+-]?[0-9]++)?")
 _WORDS = {ord("t"): b"true", ord("f"): b"false", ord("n"): b"null"}
 _DIGITS = b"0123456789"

@@ -7,11 +7,12 @@ import sys
 
 AT_EXIT = """
 import atexit, gc
+of_python = gc.get_freeze_count()  # 3.12 begins with some
 from kitlib.commands.dump_options import no_collection_at_exit
-atexit.register(lambda: print(gc.get_freeze_count() > 0))
+atexit.register(lambda: print(gc.get_freeze_count() > of_python))
 no_collection_at_exit()
 no_collection_at_exit()
-print(gc.get_freeze_count())
+print(gc.get_freeze_count() - of_python)
 """
 
 
