@@ -124,7 +124,7 @@ def read(folder: Path, key: Path | None = None) -> Collection | None:
         check_format(data, FORMAT, str(place))
         made = decoder(Collection).decode(data)
         signature = base64.b64decode(signed.signature, validate=True)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, msgspec.DecodeError) as error:  # below msgspec 0.21 the last is no ValueError
         raise KitError(f"{place}: not a list of collected files: {error}") from error
     if key is not None and not is_signed(data, signature, key):
         raise KitError(f"{place}: not signed by {key}, or changed afterwards")

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from kitlib.api.convert import convert
 from kitlib.api.coordination import Lease, RuntimeClass
 from kitlib.api.core import Node, Taint
@@ -84,7 +86,7 @@ def _annotations(annotations: Mapping[str, str]) -> Errors:
     if annotations.get(TAINTS):
         try:
             taints = convert(known_fields(json.loads(annotations[TAINTS]), list[Taint]), list[Taint])
-        except ValueError as error:
+        except (ValueError, msgspec.ValidationError) as error:  # below msgspec 0.21 the second is no ValueError
             found.append(invalid("metadata.annotations", TAINTS, str(error)))
         else:
             found += validate_node_taints(taints, f"metadata.annotations.{TAINTS}")

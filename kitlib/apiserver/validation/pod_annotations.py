@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import re
 
+import msgspec
+
 from kitlib.api.container import AppArmorProfile, SeccompProfile
 from kitlib.api.convert import convert
 from kitlib.api.core import Pod, PodSpec, Toleration
@@ -56,7 +58,7 @@ def _tolerations(text: str, field: str) -> Errors:
     """Check the tolerations in the annotation that preceded the field. Source: ValidateTolerationsInPodAnnotations."""
     try:
         listed = convert(known_fields(json.loads(text), list[Toleration]), list[Toleration])
-    except ValueError as error:
+    except (ValueError, msgspec.ValidationError) as error:  # below msgspec 0.21 the second is no ValueError
         return [invalid(field, TOLERATIONS, str(error))]
     return validate_tolerations(listed, f"{field}.{TOLERATIONS}")
 
