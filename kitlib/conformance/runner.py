@@ -135,8 +135,12 @@ def kind_of(path: Path) -> str:
     return max(fits, key=len)
 
 
-def read_cases(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_cases(path: Path, every: int = 1) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the line number, from 1, and the case of each non-empty line.
+
+    Args:
+        path: path of the file of cases.
+        every: N to decode the first case and every Nth case after it; at least 1.
 
     Raises:
         KitError: the file cannot be read, or a line is not a JSON object.
@@ -145,12 +149,12 @@ def read_cases(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         with (
             gzip.open(path, "rt", encoding="utf-8") if path.name.endswith(".gz") else open(path, encoding="utf-8") as f
         ):
-            for number, line in enumerate(f, start=1):
-                if line.strip():
-                    case = json.loads(line)
-                    if not isinstance(case, dict):
-                        raise KitError(f"{path}, line {number}: not a JSON object")
-                    yield number, case
+            lines = ((number, line) for number, line in enumerate(f, start=1) if line.strip())
+            for number, line in islice(lines, 0, None, every):
+                case = json.loads(line)
+                if not isinstance(case, dict):
+                    raise KitError(f"{path}, line {number}: not a JSON object")
+                yield number, case
     except (OSError, EOFError) as error:
         raise KitError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
     except UnicodeDecodeError as error:
@@ -184,7 +188,7 @@ def run_file(path: str | Path, kind: str = "", every: int = 1) -> FileResult:
     if hasattr(module, "prepare"):
         module.prepare(file)
     result = FileResult(file, wanted)
-    for number, case in islice(read_cases(file), 0, None, every):
+    for number, case in read_cases(file, every):
         with Release(module.RELEASE or RELEASES[-1]).following():
             differences = list(_check(module.check, case, inputs, nested, same, number, result.unchecked, reduce))
         if attribute is not None:

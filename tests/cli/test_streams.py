@@ -88,7 +88,7 @@ def test_a_command_prints_in_any_encoding(
         assert ("größer" if encoding in ("cp1252", "cp437", "latin-1") else "gr") in written[0]
 
 
-@pytest.mark.parametrize("command", sampled([pytest.param(one, id=one) for one in RUNS], 6, pytest.mark.thorough))
+@pytest.mark.parametrize("command", sampled([pytest.param(one, id=one) for one in RUNS], 12, pytest.mark.thorough))
 def test_a_posix_locale_means_ascii_and_is_enough(command: str, folder: Path) -> None:
     posix = {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONPATH": str(Path.cwd())}
     posix["PYTHONPATH"] = str(Path(cli.__file__).parents[1])

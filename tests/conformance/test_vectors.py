@@ -4,6 +4,7 @@ Of each file some cases are checked here, all of them by `kitlib conformance tes
 `.ci/run`.
 """
 
+import gzip
 from importlib import import_module
 from pathlib import Path
 
@@ -28,10 +29,16 @@ def test_every_kind_names_the_release_that_computed_its_cases(kind):
     assert named in RELEASES or ("results" in first or "steps" in first)
 
 
+def lines(path: Path) -> int:
+    """Count the cases of a file without decoding them."""
+    with gzip.open(path) as file:
+        return sum(1 for line in file if line.strip())
+
+
 @pytest.mark.parametrize("kind", sorted(kinds()))
 def test_every_case_comes_out_as_in_kubernetes(kind):
     path = VECTORS / f"{kind}.jsonl.gz"
-    every = 1 if NIGHTLY else EVERY.get(kind) or max(sum(1 for _ in read_cases(path)) // CASES, 1)
+    every = 1 if NIGHTLY else EVERY.get(kind) or max(lines(path) // CASES, 1)
     result = run_file(path, every=every)
     assert not result.differences, "\n".join(map(str, result.differences[:10]))
     assert not result.unchecked, result.unchecked

@@ -34,6 +34,7 @@ def folder(place: Path, does: str) -> LabFolder:
     return LabFolder.read(place)
 
 
+@pytest.mark.thorough
 def test_a_server_answers_again_ends_with_its_input_and_is_started_anew() -> None:
     applied = [{"action": "apply", "objects": [CONFIG]}]
     assert not grade_apart(FIRST, []).touched

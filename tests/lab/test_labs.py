@@ -67,7 +67,7 @@ def test_a_change_that_does_not_matter_gives_no_point(folder):
     assert sum(result.points for result in found.results) == 0, "\n".join(map(str, found.results))
 
 
-@pytest.mark.parametrize("folder", BY_NAME)
+@pytest.mark.parametrize("folder", sampled(BY_NAME, 2, pytest.mark.thorough))
 def test_the_reference_solution_passes(folder):
     found = replayed(folder, folder.answers().reference)
     assert found.passed, "\n".join(map(str, found.results))
@@ -168,7 +168,9 @@ def attempts_on_real_nodes():
 
 
 @pytest.mark.parametrize("version", [1, 2])
-@pytest.mark.parametrize(("folder", "text", "action"), sampled(list(attempts_on_real_nodes()), 5, pytest.mark.thorough))
+@pytest.mark.parametrize(
+    ("folder", "text", "action"), sampled(list(attempts_on_real_nodes()), 10, pytest.mark.thorough)
+)
 def test_a_replay_for_real_nodes_is_graded_alike(folder, text, action, version):
     ground = Ground("docker", version)
     found = graded(folder, action, ground) if text else replayed(folder, action, ground)

@@ -24,6 +24,7 @@ def test_the_modules_that_the_image_loads_are_there() -> None:
     assert len(names) == 2 and all(importlib.util.find_spec(name) for name in names)
 
 
+@pytest.mark.thorough
 def test_the_image_carries_every_module_that_its_agents_load() -> None:
     carried = {name for name, _ in image.sources()}
     modules = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in sorted(KITLIB.rglob("*.py"))}
