@@ -53,8 +53,14 @@ class PollingCluster(BaseCluster):
             The condition's true value.
 
         Raises:
-            KitError: the time is over; the error has the pods that do not run and their last messages.
+            KitError: the condition is not a function, or the time is over; then the error has the pods that do not
+                run and their last messages.
         """
+        if not callable(condition):
+            raise KitError(
+                f"wait: condition: Invalid value: {condition!r}: must be a function of the cluster, for example "
+                'wait(lambda cluster: cluster.pod("web").status.phase == "Running")'
+            )
         deadline = time.monotonic() + timeout
         while True:
             self.refresh()

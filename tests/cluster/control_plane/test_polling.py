@@ -35,3 +35,9 @@ def test_what_is_in_the_way_is_told() -> None:
 def test_without_a_pod_only_the_time_is_told() -> None:
     with pytest.raises(KitError, match=r"^timed out after 0\.01 s waiting for the condition$"):
         Nodeless(ClusterOptions.of(0, release="1.36")).wait(lambda c: False, 0.01)
+
+
+def test_a_condition_must_be_a_function() -> None:
+    cluster: Any = Nodeless(ClusterOptions.of(0, release="1.36"))
+    with pytest.raises(KitError, match=r"^wait: condition: Invalid value: 'pod': must be a function of the cluster"):
+        cluster.wait("pod", "web")
