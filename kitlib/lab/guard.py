@@ -117,7 +117,8 @@ class LabGuard:
         """Yield the objects that an action of the journal names."""
         if entry["action"] not in _ON_OBJECTS:
             return
-        plain = entry.get("objects") or [{"kind": entry.get("kind", "Pod"), "metadata": entry}]
+        # Applies of a text without objects stand in older journals with an empty list.
+        plain = entry["objects"] if "objects" in entry else [{"kind": entry.get("kind", "Pod"), "metadata": entry}]
         for document in plain:
             kind, metadata = self._history.kind(str(document.get("kind"))), document.get("metadata") or {}
             name, place = str(metadata.get("name") or ""), str(metadata.get("namespace") or "default")

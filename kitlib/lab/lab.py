@@ -242,7 +242,8 @@ class Lab:
         try:
             self.cluster.apply(manifests)
         except KitError:
-            self.cluster.apply([as_applied(pod) for pod in before])
+            if before:
+                self.cluster.apply([as_applied(pod) for pod in before])
             raise
         self.cluster.advance(seconds)
 

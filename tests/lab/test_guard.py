@@ -349,3 +349,14 @@ def test_a_view_is_the_same_for_a_pod_however_often_it_is_written():
     first = cluster.get("Pod", "a")
     cluster.apply(to_dict(first))
     assert broken({}, lambda c: c.apply(POD)) == ""
+
+
+def test_an_apply_without_objects_is_no_action_and_breaks_nothing():
+    """A text with only a comment, or an attempt that put no pod back, once read as a new pod without a name."""
+
+    def empty(cluster):
+        cluster.apply([])
+        assert cluster.journal == []
+        cluster.journal.append({"action": "apply", "objects": []})  # as older journals have it
+
+    assert broken({}, empty) == ""

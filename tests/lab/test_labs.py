@@ -236,3 +236,12 @@ def test_a_lab_of_the_kernel_that_cannot_be_done_on_real_nodes_says_what_they_la
     (definition,) = (one.definition for one in FOLDERS if one.name.startswith(number))
     assert "docker" not in definition.kernels
     assert definition.why_simulated != Definition(title="", difficulty=1, minutes=1, tasks=()).why_simulated
+
+
+def test_a_refused_manifest_without_a_pod_leaves_the_lab_as_it_was() -> None:
+    lab = Lab("14-preemption-that-does-not-help", seed=7)
+    before = list(lab.cluster.journal)
+    wrong = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: x}\nvalue: 9999999999999\n"
+    with pytest.raises(KitError):
+        lab.replace(wrong)
+    assert list(lab.cluster.journal) == before
