@@ -239,6 +239,10 @@ class Lab:
             self.cluster.delete(pod)
         if before:
             self.cluster.advance(1)
+        # A pod whose process 1 ignores SIGTERM (`sleep`) keeps its name until its grace period is over.
+        graces = [pod.metadata.deletion_grace_period_seconds or 0 for pod in map(self._standing, before) if pod]
+        if graces:
+            self.cluster.advance(max(graces) + 1)
         try:
             self.cluster.apply(manifests)
         except KitError:
@@ -246,6 +250,14 @@ class Lab:
                 self.cluster.apply([as_applied(pod) for pod in before])
             raise
         self.cluster.advance(seconds)
+
+    def _standing(self, pod: Pod) -> Pod | None:
+        """Return a deleted pod as it is now; None = it is gone."""
+        try:
+            now: Pod = self.cluster.get("Pod", pod.metadata.name, pod.metadata.namespace)
+        except NotFound:
+            return None
+        return now if now.metadata.uid == pod.metadata.uid else None
 
     def edit(self) -> Any:
         """Return an editor with the manifests, and buttons: apply, let time pass, check, a hint for each task."""
