@@ -245,3 +245,22 @@ def test_a_refused_manifest_without_a_pod_leaves_the_lab_as_it_was() -> None:
     with pytest.raises(KitError):
         lab.replace(wrong)
     assert list(lab.cluster.journal) == before
+
+
+def test_a_manifest_can_be_applied_again_while_its_pod_runs() -> None:
+    """A program that ignores SIGTERM as process 1 keeps the pod's name until the grace period is over."""
+    lab = Lab("09-pending-three-reasons", seed=7)
+    pod = """
+apiVersion: v1
+kind: Pod
+metadata: {name: again}
+spec:
+  tolerations: [{operator: Exists}]
+  containers: [{name: c, image: busybox, command: [sleep, infinity], resources: {requests: {cpu: %s}}}]
+"""
+    found = []
+    for cpu in ("1m", "2m"):
+        lab.replace(pod % cpu)
+        now = lab.cluster.get("Pod", "again")
+        found.append((now.status.phase, str(now.spec.containers[0].resources.requests["cpu"])))
+    assert found == [("Running", "1m"), ("Running", "2m")]
