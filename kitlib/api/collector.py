@@ -14,7 +14,7 @@ from contextlib import contextmanager
 MANY = 2_000
 """The number of new objects in a block from which they are moved to the oldest generation at its end."""
 FROZEN_BY_PYTHON = 1_000
-"""More objects than an interpreter freezes when it starts; Python 3.12 begins with some 400, others with none."""
+"""More objects than an interpreter freezes when it starts: some 400 in Python 3.12, none in others."""
 
 
 @contextmanager

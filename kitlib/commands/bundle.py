@@ -18,19 +18,25 @@ def add(commands: Any) -> None:
         "where a container engine answers that has it. There: unpack it and run python3 install.py. It fits this "
         "machine's platform and every patch release of its Python version, or those that are listed.",
     )
-    made.add_argument("output", type=file_named(".tar.gz", ".tgz", ".tar"), help="the archive: NAME.tar.gz or NAME.tar")
-    image = made.add_mutually_exclusive_group()
-    image.add_argument("--image", type=Path, help="a node image saved with kitlib image save")
-    image.add_argument("--no-image", action="store_true", help="leave the node image out")
     made.add_argument(
-        "--python", nargs="+", default=[], metavar="VERSION", help="such as 3.11 3.13 (default: this one)"
+        "output", type=file_named(".tar.gz", ".tgz", ".tar"), help="archive to write: NAME.tar.gz or NAME.tar"
+    )
+    image = made.add_mutually_exclusive_group()
+    image.add_argument("--image", type=Path, help="node image that was saved with kitlib image save")
+    image.add_argument("--no-image", action="store_true", help="do not include the node image")
+    made.add_argument(
+        "--python",
+        nargs="+",
+        default=[],
+        metavar="VERSION",
+        help="Python versions, for example 3.11 3.13 (default: the current one)",
     )
     made.add_argument(
         "--platform",
         nargs="+",
         default=[],
         metavar="NAME",
-        help="linux-x86_64, linux-aarch64, windows-x86_64, macos-arm64, macos-x86_64 (default: this machine's)",
+        help="linux-x86_64, linux-aarch64, windows-x86_64, macos-arm64 or macos-x86_64 (default: this machine's)",
     )
     made.set_defaults(run=run)
 

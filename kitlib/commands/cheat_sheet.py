@@ -15,7 +15,9 @@ def add(commands: Any) -> None:
         help="write the map and cheat sheet, one page to print",
         description="Field, file, who enforces it, what you see: one A4 page, its values computed now.",
     )
-    made.add_argument("-o", "--output", type=file_named(".html"), default=Path("cheat-sheet.html"), help="the page")
+    made.add_argument(
+        "-o", "--output", type=file_named(".html"), default=Path("cheat-sheet.html"), help="path of the page to write"
+    )
     made.set_defaults(run=run)
 
 

@@ -17,12 +17,18 @@ def add(commands: Any) -> None:
         description="Replay files of cases (JSON Lines, plain or .gz) that were computed by real Kubernetes code, and "
         "compare every output field. Exit code 0: all passed; 1: a case failed; 2: a file could not be read.",
     )
-    made.add_argument("files", nargs="+", metavar="FILE", help="a file of cases; its name says what kind it is")
-    made.add_argument("--kind", default="", help="the kind of all files, where the names do not say it")
-    made.add_argument("--no-batches", action="store_true", help="the scheduler places like pods one by one")
-    made.add_argument("--every", type=whole(1), default=1, metavar="N", help="check every Nth case only (default 1)")
     made.add_argument(
-        "--differences", type=whole(0), default=5, metavar="N", help="how many to show of a file (default 5)"
+        "files", nargs="+", metavar="FILE", help="file of cases; the file name determines the kind of the cases"
+    )
+    made.add_argument("--kind", default="", help="kind of all files, if the file names do not state it")
+    made.add_argument("--no-batches", action="store_true", help="schedule identical pods one by one")
+    made.add_argument("--every", type=whole(1), default=1, metavar="N", help="check only every Nth case (default: 1)")
+    made.add_argument(
+        "--differences",
+        type=whole(0),
+        default=5,
+        metavar="N",
+        help="number of differences to show for each file (default: 5)",
     )
     made.add_argument("--json", action="store_true", help="print the results as JSON")
     made.set_defaults(run=run)

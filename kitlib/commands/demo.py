@@ -20,10 +20,21 @@ def add(commands: Any) -> None:
         "Deployments, one of each QoS class. Prints the CPU and the memory tree, each value with its formula, writes "
         "them to the simulated kernel, and reads them back. Exit code 1: something was read back otherwise.",
     )
-    made.add_argument("--cgroup-version", type=int, choices=(1, 2), default=2, help="default: 2; 1 for the older hosts")
-    made.add_argument("--driver", choices=("systemd", "cgroupfs"), default="systemd", help="default: systemd")
-    made.add_argument("--controller", default="", help="only this tree: cpu, memory, pids (default: cpu and memory)")
-    made.add_argument("--all", action="store_true", help="show the pods of kube-system too")
+    made.add_argument(
+        "--cgroup-version", type=int, choices=(1, 2), default=2, help="cgroup version of the node (default: 2)"
+    )
+    made.add_argument(
+        "--driver",
+        choices=("systemd", "cgroupfs"),
+        default="systemd",
+        help="cgroup driver of the node (default: systemd)",
+    )
+    made.add_argument(
+        "--controller",
+        default="",
+        help="show only the files of this controller: cpu, memory or pids (default: cpu and memory)",
+    )
+    made.add_argument("--all", action="store_true", help="also show the pods of kube-system")
     made.add_argument("--json", action="store_true", help="print the whole tree, with reasons and sources, as JSON")
     made.set_defaults(run=run)
 

@@ -58,9 +58,9 @@ def add(commands: Any) -> None:
     )
     made.add_argument("--json", action="store_true", help="print the findings as JSON")
     made.add_argument(
-        "--report", action="store_true", help="print what a report of a problem needs, without names and secrets"
+        "--report", action="store_true", help="print the information for a problem report, without names and secrets"
     )
-    made.add_argument("--no-engine", action="store_true", help="do not try to reach a container engine")
+    made.add_argument("--no-engine", action="store_true", help="do not connect to a container engine")
     made.set_defaults(run=run)
 
 

@@ -16,11 +16,15 @@ if TYPE_CHECKING:
 
 def add_dump_options(parser: argparse.ArgumentParser) -> None:
     """Add the options for the source of a cluster's objects and for the output format."""
-    parser.add_argument("-f", "--file", action="append", help="what kubectl printed (default: standard input)")
-    parser.add_argument("--live", action="store_true", help="read the cluster of your kubeconfig instead (only lists)")
-    parser.add_argument("--context", default="", help="of the kubeconfig; reads that cluster as --live does")
-    parser.add_argument("--kubeconfig", default="", help="its path, with --live (default: $KUBECONFIG, ~/.kube/config)")
-    parser.add_argument("--release", help="the release to follow, 1.23 to 1.37 (default: the newest kubelet's)")
+    parser.add_argument(
+        "-f", "--file", action="append", help="file with the output of kubectl get (default: standard input)"
+    )
+    parser.add_argument("--live", action="store_true", help="read the cluster of your kubeconfig (only list requests)")
+    parser.add_argument("--context", default="", help="context of the kubeconfig to read; implies --live")
+    parser.add_argument(
+        "--kubeconfig", default="", help="path of the kubeconfig for --live (default: $KUBECONFIG, ~/.kube/config)"
+    )
+    parser.add_argument("--release", help="Kubernetes release, 1.23 to 1.37 (default: that of the newest kubelet)")
     parser.add_argument("--redact", action="store_true", help="replace the names of nodes, pods and labels")
 
 

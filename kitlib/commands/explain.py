@@ -27,16 +27,24 @@ def add(commands: Any) -> None:
         "depends on something that is not modelled or was not read.",
     )
     made.add_argument(
-        "pod", nargs="*", help="NAME, NAMESPACE/NAME or KIND/NAME (job/train); may be left out where one pod waits"
+        "pod",
+        nargs="*",
+        help="NAME, NAMESPACE/NAME or KIND/NAME (for example job/train); can be omitted if only one pod is pending",
     )
-    made.add_argument("-n", "--namespace", default="", help="of the object")
+    made.add_argument("-n", "--namespace", default="", help="namespace of the object")
     add_dump_options(made)
-    made.add_argument("--message", metavar="TEXT", help="only read a FailedScheduling message")
-    made.add_argument("--how-many", action="store_true", help="say how many more of the pod fit, and where")
-    made.add_argument("--from", dest="before", metavar="RELEASE", help="say what changes from this release to --to")
-    made.add_argument("--to", dest="after", metavar="RELEASE", help="the later release (default: the newest)")
-    made.add_argument("--kubelet", metavar="FILE", help="with --from: the nodes' KubeletConfiguration")
-    made.add_argument("--no-remedies", action="store_true", help="do not look for changes that help")
+    made.add_argument("--message", metavar="TEXT", help="explain this FailedScheduling message")
+    made.add_argument(
+        "--how-many",
+        action="store_true",
+        help="print the number of additional copies of the pod that fit, and their nodes",
+    )
+    made.add_argument(
+        "--from", dest="before", metavar="RELEASE", help="print the changes from this release to the release of --to"
+    )
+    made.add_argument("--to", dest="after", metavar="RELEASE", help="later release (default: the newest)")
+    made.add_argument("--kubelet", metavar="FILE", help="with --from: file with the nodes' KubeletConfiguration")
+    made.add_argument("--no-remedies", action="store_true", help="do not search for changes that help")
     made.add_argument("--json", action="store_true", help="print the answer as JSON")
     made.set_defaults(run=run)
 

@@ -27,17 +27,15 @@ def add(commands: Any) -> None:
     does = made.add_subparsers(title="what to do", metavar="ACTION", required=True)
     building = does.add_parser("build", help="build it; its packages are fetched only the first time")
     given = building.add_mutually_exclusive_group()
-    given.add_argument(
-        "--base", default="", metavar="IMAGE", help="an image to build on (default: debian:bookworm-slim)"
-    )
-    given.add_argument("--root", metavar="PATH", help="a root file system to build on: a tar archive or a directory")
+    given.add_argument("--base", default="", metavar="IMAGE", help="base image (default: debian:bookworm-slim)")
+    given.add_argument("--root", metavar="PATH", help="root file system to build from: a tar archive or a directory")
     building.add_argument(
-        "--systemd", action="store_true", help="the image for nodes with the systemd cgroup driver, larger by systemd"
+        "--systemd", action="store_true", help="build the larger image for nodes with the systemd cgroup driver"
     )
-    building.add_argument("--quiet", action="store_true", help="do not show what the engine says")
+    building.add_argument("--quiet", action="store_true", help="do not show the output of the engine")
     building.set_defaults(run=build)
     saving = does.add_parser("save", help="write it to a file")
-    saving.add_argument("file", type=file_named(".tar"), help="NAME.tar")
+    saving.add_argument("file", type=file_named(".tar"), help="path of the image archive, NAME.tar")
     saving.set_defaults(run=save)
     loading = does.add_parser("load", help="read it from such a file")
     loading.add_argument("file")

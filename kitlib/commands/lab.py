@@ -20,24 +20,24 @@ def add(commands: Any) -> None:
         "folder",
         nargs="?",
         default="kitlib-course",
-        help="your course folder (default: kitlib-course), or a shared link: its scenario is opened",
+        help="your course folder (default: kitlib-course), or a shared link to open",
     )
     made.add_argument(
         "--nodes",
         choices=("auto", "docker", "kubernetes", "simulated"),
         default="auto",
-        help="which kernel the notebooks use",
+        help="kind of nodes that the notebooks use",
     )
     made.add_argument(
         "--app",
         choices=("lab", "notebook", "voila"),
         default="lab",
-        help="JupyterLab (default), Notebook 7, or Voilà: pages without code",
+        help="JupyterLab (default), Notebook 7, or Voilà (pages without code)",
     )
-    made.add_argument("--no-browser", action="store_true", help="start the server, open no browser")
-    made.add_argument("--port", type=port, help="of the server (default: 8888, or the next free one)")
-    made.add_argument("--lab-seed", metavar="N", help="the variant of every lab (default: each learner's own)")
-    made.add_argument("--copy-only", action="store_true", help="make the folder and stop")
+    made.add_argument("--no-browser", action="store_true", help="do not open a browser")
+    made.add_argument("--port", type=port, help="port of the server (default: 8888, or the next free port)")
+    made.add_argument("--lab-seed", metavar="N", help="variant of every lab (default: a separate one for each learner)")
+    made.add_argument("--copy-only", action="store_true", help="create the course folder, and do not start a server")
     made.set_defaults(run=run)
 
 

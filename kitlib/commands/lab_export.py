@@ -15,8 +15,8 @@ def add(commands: Any) -> None:
         "nbgrader generate_assignment LAB there. The kit must be installed where nbgrader grades. The cells write what "
         "was done to progress.jsonl beside the notebook; kitlib lab-report FOLDER/submitted --recheck replays it.",
     )
-    made.add_argument("folder", type=Path, help="the nbgrader course")
-    made.add_argument("labs", nargs="*", help="names of labs (default: all)")
+    made.add_argument("folder", type=Path, help="folder of the nbgrader course")
+    made.add_argument("labs", nargs="*", help="names of the labs (default: all)")
     made.set_defaults(run=run)
 
 

@@ -18,23 +18,25 @@ def add(commands: Any) -> None:
         "NAME/LAB/progress.jsonl, as nbgrader collects them) and print a table as CSV, "
         "or write it to a file: .csv, .json, or .html for a page.",
     )
-    made.add_argument("folder", help="where the progress files are")
-    made.add_argument("-o", "--output", type=file_named(".csv", ".html", ".json"), help="write to this file")
-    made.add_argument("--recheck", action="store_true", help="replay every check here; count what that confirms")
+    made.add_argument("folder", help="folder with the progress files")
+    made.add_argument("-o", "--output", type=file_named(".csv", ".html", ".json"), help="file to write")
     made.add_argument(
-        "--workers", type=whole(0), metavar="N", help="processes (default: as many as there are processors)"
+        "--recheck", action="store_true", help="replay every check on this machine, and count only confirmed points"
+    )
+    made.add_argument(
+        "--workers", type=whole(0), metavar="N", help="number of processes (default: the number of processors)"
     )
     made.add_argument(
         "--key",
         type=Path,
         metavar="FILE.pub",
-        help="the public key of the hub that collected FOLDER: check its signature",
+        help="public key of the hub that collected FOLDER; verifies its signature",
     )
     made.add_argument(
         "--feedback",
         type=Path,
         metavar="FOLDER",
-        help="also write a page for each learner, NAME.html, into this folder",
+        help="also write a feedback page for each learner, NAME.html, to this folder",
     )
     made.set_defaults(run=run)
 

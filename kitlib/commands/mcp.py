@@ -35,7 +35,7 @@ def add(commands: Any) -> None:
         "Needs pip install 'kitlib[mcp]'. `kitlib mcp --skill` prints a skill file for assistants.",
     )
     add_dump_options(made)
-    made.add_argument("--skill", action="store_true", help="print the skill file and end")
+    made.add_argument("--skill", action="store_true", help="print the skill file and exit")
     made.set_defaults(run=run)
 
 

@@ -20,9 +20,13 @@ def add(commands: Any) -> None:
         "finding has at least the weight of --fail-on; 2: bad input.",
     )
     add_dump_options(made)
-    made.add_argument("-o", "--output", metavar="FILE", help="FILE.html or FILE.md (default: Markdown on the screen)")
+    made.add_argument(
+        "-o", "--output", metavar="FILE", help="file to write, FILE.html or FILE.md (default: print Markdown)"
+    )
     made.add_argument("--json", action="store_true", help="print the report as JSON")
-    made.add_argument("--fail-on", choices=("high", "medium", "low"), default="", help="exit with 1 for such a finding")
+    made.add_argument(
+        "--fail-on", choices=("high", "medium", "low"), default="", help="exit with code 1 if a finding has this weight"
+    )
     made.set_defaults(run=run)
 
 

@@ -19,26 +19,26 @@ def add(commands: Any) -> None:
         "those who need help first. The room's file says which labs are open and which variants are fixed; learners' "
         "servers read it (KITLIB_ROOM).",
     )
-    made.add_argument("folder", type=Path, help="the learners' folder on shared storage")
-    made.add_argument("--open", nargs="+", default=[], metavar="LAB", help="open these labs: 03, or the whole name")
-    made.add_argument("--close", nargs="+", default=[], metavar="LAB", help="close these labs, or `all`")
+    made.add_argument("folder", type=Path, help="folder with the learners' files on shared storage")
+    made.add_argument("--open", nargs="+", default=[], metavar="LAB", help="labs to open: 03, or the full name")
+    made.add_argument("--close", nargs="+", default=[], metavar="LAB", help="labs to close, or `all`")
     made.add_argument(
         "--seed",
         nargs="+",
         default=[],
         metavar="LAB=N",
-        help="give everybody variant N of a lab; LAB= gives the learners their own again",
+        help="LAB=N gives all learners variant N of a lab; LAB= restores their own variants",
     )
     made.add_argument(
         "--file",
         type=Path,
-        help="the room's file (default: KITLIB_ROOM, else ../room/room.json of FOLDER if that folder exists, else "
-        "FOLDER/room.json)",
+        help="path of the room's file (default: KITLIB_ROOM, else ../room/room.json of FOLDER if that folder exists, "
+        "else FOLDER/room.json)",
     )
-    made.add_argument("--roster", type=Path, metavar="FILE.csv", help="the room's roster: also show who is absent")
-    made.add_argument("--watch", type=number(1), metavar="SECONDS", help="show it again and again, until Ctrl-C")
+    made.add_argument("--roster", type=Path, metavar="FILE.csv", help="the room's roster; also shows absent people")
+    made.add_argument("--watch", type=number(1), metavar="SECONDS", help="refresh the table every SECONDS until Ctrl-C")
     made.add_argument(
-        "-o", "--output", type=file_named(".html"), metavar="FILE", help="write a page (.html) that reads itself again"
+        "-o", "--output", type=file_named(".html"), metavar="FILE", help="write a page (.html) that refreshes itself"
     )
     made.set_defaults(run=run)
 

@@ -16,18 +16,20 @@ def add(commands: Any) -> None:
         description="Build a JupyterLite site in FOLDER, for any web server: Python runs in the reader's browser, on "
         "the simulated kernel. Needs pip install 'kitlib[site]'.",
     )
-    made.add_argument("folder", type=Path, nargs="?", help="the site; made new")
+    made.add_argument("folder", type=Path, nargs="?", help="folder for the site; an existing site is replaced")
     made.add_argument(
-        "--badge", action="store_true", help="print Binder's badge for the checkout in this folder instead"
+        "--badge", action="store_true", help="print Binder's badge for the checkout in this folder, and write no site"
     )
-    made.add_argument("--pyodide", type=Path, metavar="FILE", help="a Pyodide distribution (.tar.bz2) to put in")
-    made.add_argument("--serve", action="store_true", help="serve the site that FOLDER holds on this machine")
-    made.add_argument("--port", type=port, default=8000, help="of --serve (default: 8000)")
+    made.add_argument(
+        "--pyodide", type=Path, metavar="FILE", help="Pyodide distribution (.tar.bz2) to include in the site"
+    )
+    made.add_argument("--serve", action="store_true", help="serve the site in FOLDER on this machine")
+    made.add_argument("--port", type=port, default=8000, help="port for --serve (default: 8000)")
     made.add_argument(
         "--prefix",
         metavar="PATH",
         default="/",
-        help="of --serve: the path of the site on the server, as /kitlib/ on GitHub Pages (default: /)",
+        help="path of the site for --serve, for example /kitlib/ as on GitHub Pages (default: /)",
     )
     made.set_defaults(run=run)
 

@@ -20,23 +20,31 @@ def add(commands: Any) -> None:
         "in as many processes as there are processors, and print the means. Exit code 0: all points were computed; 1: "
         "a point ended in an error; 2: the file could not be read.",
     )
-    made.add_argument("file", type=Path, help="the sweep; kitlib/docs/sweeps.md shows one")
+    made.add_argument("file", type=Path, help="YAML file of the sweep (see kitlib/docs/sweeps.md)")
     made.add_argument(
         "-o",
         "--output",
         type=file_named(".csv", ".html"),
-        help="write every row to this file: .csv, or .html with the picture",
+        help="file for all rows: .csv, or .html with the picture",
     )
     made.add_argument(
-        "--results", type=Path, metavar="FILE", help="keep rows here as they come; go on from it when it is there"
+        "--results", type=Path, metavar="FILE", help="append each row to this file; continue from the file if it exists"
     )
-    made.add_argument("--retry-errors", action="store_true", help="compute points again whose kept row is an error")
     made.add_argument(
-        "--workers", type=whole(0), metavar="N", help="processes (0 = none, default: as many as processors)"
+        "--retry-errors", action="store_true", help="compute the points again whose stored row is an error"
     )
-    made.add_argument("--client", metavar="ADDRESS", help="a Dask scheduler, in place of processes")
     made.add_argument(
-        "--timeout", type=number(0, above=True), metavar="SECONDS", help="that a point may take (default: no limit)"
+        "--workers",
+        type=whole(0),
+        metavar="N",
+        help="number of processes (default: the number of processors; 0: no separate process)",
+    )
+    made.add_argument("--client", metavar="ADDRESS", help="address of a Dask scheduler that runs the points")
+    made.add_argument(
+        "--timeout",
+        type=number(0, above=True),
+        metavar="SECONDS",
+        help="maximum seconds for each point (default: no limit)",
     )
     made.set_defaults(run=run)
 

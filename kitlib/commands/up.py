@@ -24,45 +24,50 @@ def add(commands: Any) -> None:
         "writes a kubeconfig, and prints a line that begins with 'ready'. It ends with Ctrl-C, SIGTERM, or the end of "
         "the process that started it, and leaves nothing behind.",
     )
-    made.add_argument("manifests", nargs="*", metavar="MANIFEST", help="files to apply at start")
+    made.add_argument("manifests", nargs="*", metavar="MANIFEST", help="manifests to apply at the start")
     made.add_argument(
         "--kind",
         choices=("simulated", "docker", "kubernetes", "hollow"),
         default="simulated",
-        help="default: simulated; kubernetes: nodes are pods of the kubeconfig's cluster (KITLIB_NODE_IMAGE)",
+        help="kind of nodes (default: simulated); kubernetes creates the nodes as pods in the cluster of your "
+        "kubeconfig (KITLIB_NODE_IMAGE)",
     )
-    made.add_argument("--nodes", type=whole(0), default=3, help="how many (default: 3)")
+    made.add_argument("--nodes", type=whole(0), default=3, help="number of nodes (default: 3)")
     made.add_argument(
         "--kubelet-config",
         default="",
         metavar="FILE",
-        help="a KubeletConfiguration for all nodes; one among the manifests is taken too",
+        help="file with a KubeletConfiguration for all nodes; can also be one of the manifests",
     )
     made.add_argument(
         "--machines",
         default="",
         metavar="FILE",
-        help="the nodes one by one, in place of --nodes: a YAML list of what Cluster.simulated takes (name, cpus, "
-        "memory, labels, kubelet, ...), or Node manifests",
+        help="file that describes each node, instead of --nodes: a YAML list of nodes as for Cluster.simulated (name, "
+        "cpus, memory, labels, kubelet, ...), or Node manifests",
     )
-    made.add_argument("--release", default="", help="the Kubernetes release to follow (default: the newest)")
-    made.add_argument("--kubeconfig", default="", metavar="FILE", help="where to write it (default: a file of its own)")
-    made.add_argument("--merge", action="store_true", help="add the cluster to the user's own kubeconfig too")
+    made.add_argument("--release", default="", help="Kubernetes release (default: the newest)")
+    made.add_argument(
+        "--kubeconfig", default="", metavar="FILE", help="path of the kubeconfig to write (default: a temporary file)"
+    )
+    made.add_argument("--merge", action="store_true", help="also add the cluster to your own kubeconfig")
     made.add_argument(
         "--viewer",
         action="store_true",
-        help="add a second user who may only read: context kitlib-viewer, by the ClusterRole 'view' of the cluster",
+        help="add a second user with read-only access (context kitlib-viewer, ClusterRole view)",
     )
-    made.add_argument("--port", type=port_or_any, default=0, help="1 to 65535 (default: a free one)")
     made.add_argument(
-        "--pace", type=number(0), default=1.0, help="virtual seconds a second, simulated nodes (default: 1)"
+        "--port", type=port_or_any, default=0, help="port of the API server, 1 to 65535 (default: a free port)"
+    )
+    made.add_argument(
+        "--pace", type=number(0), default=1.0, help="virtual seconds of simulated nodes for each second (default: 1)"
     )
     made.add_argument(
         "--without",
         action="append",
         default=[],
         choices=COMPONENTS,
-        help="do not run this component: a program of yours does, such as the real one; may be given twice",
+        help="do not run this component, because you run your own; can be repeated",
     )
     made.set_defaults(run=run)
 

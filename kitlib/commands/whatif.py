@@ -22,12 +22,14 @@ def add(commands: Any) -> None:
         '"then": kitlib whatif drain node-1 then add node-2 2. Exit code 0: all pods concerned have a node; 1: one '
         "waits or is lost, something was refused, or a release changes something; 2: bad input; 3: uncertain.",
     )
-    made.add_argument("question", nargs="+", help='words of the questions, parted by "then"')
+    made.add_argument("question", nargs="+", help='questions, separated by "then"')
     add_dump_options(made)
-    made.add_argument("--force", action="store_true", help="of drain: pods without a controller go too")
-    made.add_argument("--delete-emptydir-data", action="store_true", help="of drain: pods with an emptyDir go too")
-    made.add_argument("--kubelet", metavar="FILE", help="of pressure and resize: the nodes' KubeletConfiguration")
-    made.add_argument("--picture", metavar="FILE", help="write the nodes before and after as an SVG picture")
+    made.add_argument("--force", action="store_true", help="for drain: also evict pods without a controller")
+    made.add_argument("--delete-emptydir-data", action="store_true", help="for drain: also evict pods with an emptyDir")
+    made.add_argument(
+        "--kubelet", metavar="FILE", help="for pressure and resize: file with the nodes' KubeletConfiguration"
+    )
+    made.add_argument("--picture", metavar="FILE", help="SVG file for a picture of the nodes before and after")
     made.add_argument("--json", action="store_true", help="print the answer as JSON")
     made.set_defaults(run=run)
 

@@ -21,63 +21,77 @@ def add(commands: Any) -> None:
         description="Write into FOLDER: guide.md for the instructor, jupyterhub_config.py with limits for each "
         "learner, the Dockerfile of the learners' image and the kit's wheel. Files that you have changed are kept.",
     )
-    made.add_argument("folder", type=Path, nargs="?", help="where the files go")
-    made.add_argument("--learners", type=whole(1), default=30, help="servers at once (default: 30)")
-    made.add_argument("--memory", type=whole(1), default=600, metavar="MB", help="for each learner (default: 600)")
-    made.add_argument("--cpus", type=number(0, above=True), default=1.0, help="that one learner may use (default: 1)")
-    made.add_argument("--processes", type=whole(1), default=200, help="that one learner may have (default: 200)")
-    made.add_argument("--no-wheel", action="store_true", help="leave the kit's wheel out")
+    made.add_argument("folder", type=Path, nargs="?", help="folder for the recipe")
+    made.add_argument("--learners", type=whole(1), default=30, help="number of learners (default: 30)")
+    made.add_argument(
+        "--memory", type=whole(1), default=600, metavar="MB", help="MB of memory for each learner (default: 600)"
+    )
+    made.add_argument("--cpus", type=number(0, above=True), default=1.0, help="CPUs for each learner (default: 1)")
+    made.add_argument(
+        "--processes", type=whole(1), default=200, help="maximum number of processes for each learner (default: 200)"
+    )
+    made.add_argument("--no-wheel", action="store_true", help="do not include the kit's wheel")
     made.add_argument(
         "--wheels",
         action="store_true",
-        help="put in all wheels of the learners' image: it is then built without an index",
+        help="include all wheels of the learners' image, so that the image can be built without a package index",
     )
     made.add_argument(
         "--roster",
         type=Path,
         metavar="FILE.csv",
-        help="the people, a column `name` (and `account`, if you choose accounts): only they come in, and their "
-        "servers are started beforehand",
+        help="CSV file with a column `name` (and `account`, if you choose the accounts): only these people can log in, "
+        "and their servers start before the login",
     )
     made.add_argument(
         "--trainer",
         type=Path,
         metavar="LABS",
-        help="also write the trainer's edition into FOLDER/trainer, from the folder `labs` of a checkout: worked "
-        "solutions, pitfalls, timing, a front notebook, sheets to print (an installed kit has no solutions)",
+        help="also write the trainer's edition to FOLDER/trainer, from the folder `labs` of a checkout: solutions, "
+        "pitfalls, timing, a front notebook, and sheets to print (an installed kit contains no solutions)",
     )
-    made.add_argument("--variant", type=whole(0), default=0, metavar="N", help="of the trainer's edition (default: 0)")
+    made.add_argument(
+        "--variant",
+        type=whole(0),
+        default=0,
+        metavar="N",
+        help="variant of the labs in the trainer's edition (default: 0)",
+    )
     made.add_argument(
         "--rehearse",
         type=whole(1),
         metavar="N",
-        help="start the hub of FOLDER with N made-up learners who log in, open a lab and check it; say what this "
-        "machine carries and what to change",
+        help="start the hub of FOLDER with N simulated learners who log in, open a lab and check it; report the "
+        "capacity of this machine and the settings to change",
     )
     made.add_argument(
         "--without-roster",
         action="store_true",
-        help="with --rehearse: no server is started beforehand, each starts when its learner logs in",
+        help="with --rehearse: start each server when its learner logs in",
     )
-    made.add_argument("--kubernetes", action="store_true", help="for Zero to JupyterHub instead of one host")
-    made.add_argument("--image", default="registry.example/kitlib-learner:1", help="of learners, with --kubernetes")
-    made.add_argument("--hub", default="kitlib-hub", metavar="NAME", help="the hub's namespace, with --kubernetes")
+    made.add_argument("--kubernetes", action="store_true", help="write the recipe for Zero to JupyterHub")
+    made.add_argument(
+        "--image", default="registry.example/kitlib-learner:1", help="with --kubernetes: the learners' image"
+    )
+    made.add_argument("--hub", default="kitlib-hub", metavar="NAME", help="with --kubernetes: namespace of the hub")
     made.add_argument(
         "--namespace",
         metavar="NAME",
-        help="of real nodes' pods (default: kitlib-nodes); without FOLDER its manifest is printed",
+        help="namespace for the pods of real nodes (default: kitlib-nodes); without FOLDER, prints its manifests",
     )
-    made.add_argument("--nodes", type=whole(0), default=3, help="real nodes of each learner (default: 3)")
-    made.add_argument("--node-cpus", type=whole(1), default=4, metavar="N", help="of a real node (default: 4)")
-    made.add_argument("--node-memory", default="8Gi", metavar="SIZE", help="of a real node (default: 8Gi)")
-    made.add_argument("--node-image", default="registry.example/kitlib-node:1", metavar="IMAGE", help="of real nodes")
+    made.add_argument("--nodes", type=whole(0), default=3, help="number of real nodes for each learner (default: 3)")
+    made.add_argument("--node-cpus", type=whole(1), default=4, metavar="N", help="CPUs of each real node (default: 4)")
+    made.add_argument("--node-memory", default="8Gi", metavar="SIZE", help="memory of each real node (default: 8Gi)")
+    made.add_argument(
+        "--node-image", default="registry.example/kitlib-node:1", metavar="IMAGE", help="image of the real nodes"
+    )
     made.add_argument(
         "--for",
         dest="subjects",
         nargs="+",
         metavar="WHO",
-        help="who may have real nodes, each in a namespace of its own: user:NAME, group:NAME, "
-        "serviceaccount:NAMESPACE:NAME (default: a service account of the hub for each of --learners)",
+        help="people with real nodes, each in a separate namespace: user:NAME, group:NAME, "
+        "serviceaccount:NAMESPACE:NAME (default: one service account of the hub for each learner)",
     )
     made.set_defaults(run=run)
 

@@ -48,10 +48,7 @@ _NO_TOKEN = "must not be specified when serviceAccountName is not set"
 
 
 def validate_pod_create(pod: Pod) -> Errors:
-    """Return the errors of a new, defaulted pod; [] = it is valid.
-
-    Source: ValidatePodCreate.
-    """
+    """Return the errors of a new, defaulted pod; [] = it is valid. Source: ValidatePodCreate."""
     spec = pod.spec
     found = validate_pod_metadata_and_spec(pod)
     if spec.ephemeral_containers:

@@ -29,10 +29,7 @@ _ONLY_ADDITIONS = "only additions are allowed (no mutations or deletions)"
 
 
 def validate_pod_update(new: Pod, old: Pod) -> Errors:
-    """Return the errors of updating `old` to `new`, both defaulted.
-
-    Source: ValidatePodUpdate.
-    """
+    """Return the errors of updating `old` to `new`, both defaulted. Source: ValidatePodUpdate."""
     found = validate_object_meta_update(new.metadata, old.metadata) + validate_pod_metadata_and_spec(new)
     found += validate_pod_specific_annotation_updates(new, old, "metadata.annotations")
     for name, mine, theirs in (

@@ -37,7 +37,7 @@ class LocalVerbs(BaseCluster):
         """Create or change objects, all or none; see `BaseCluster.apply_located`."""
         data = [to_dict(one.object) for one in located]
         made = self._applier.apply(located, create_only=create_only)
-        if data:  # an empty manifest changes nothing
+        if data:
             self.record_action(action, objects=data)
         self.settle()
         return [self.api.store.standing(o) or o for o in made]

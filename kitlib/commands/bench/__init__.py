@@ -36,21 +36,19 @@ def add(commands: Any) -> None:
         "pods are alike, in a process of its own. "
         "sweep: scenarios in one process and in two, which must find the same (not on one core).",
     )
-    made.add_argument("what", choices=MEASURED, help="what to measure")
-    made.add_argument("--pods", type=whole(1), help="how many pods (enforcement: 10000, scale: 100000, …)")
-    made.add_argument(
-        "--nodes", type=whole(1), action="append", help="scheduler: how many nodes (may be given several times)"
-    )
+    made.add_argument("what", choices=MEASURED, help="benchmark to run")
+    made.add_argument("--pods", type=whole(1), help="number of pods (enforcement: 10000, scale: 100000, …)")
+    made.add_argument("--nodes", type=whole(1), action="append", help="scheduler: number of nodes; can be repeated")
     made.add_argument(
         "--workload", action="append", help="scheduler: basic, spread, antiaffinity, preempt, mixed or unlike"
     )
-    made.add_argument("--points", type=whole(1), default=10_000, help="sweep: how many scenarios (default 10000)")
-    made.add_argument("--runs", type=whole(1), default=RUNS, help=f"how many runs (default {RUNS})")
-    made.add_argument("--json", action="store_true", help="print the figures as JSON")
+    made.add_argument("--points", type=whole(1), default=10_000, help="sweep: number of scenarios (default: 10000)")
+    made.add_argument("--runs", type=whole(1), default=RUNS, help=f"number of runs (default: {RUNS})")
+    made.add_argument("--json", action="store_true", help="print the results as JSON")
     made.add_argument(
         "--compare",
         metavar="REV",
-        help="run this checkout and another revision of it in turn, and print how many times as fast this one is",
+        help="revision of this checkout to run in turn with the current one; prints the ratio of their speeds",
     )
     made.set_defaults(run=run)
 

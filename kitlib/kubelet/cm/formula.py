@@ -51,8 +51,7 @@ class Step:
         used.sort(key=lambda node: node.col_offset)
         self.names = tuple(dict.fromkeys(node.id for node in used))
         self._compute = _compiled(self._tree, self.names)
-        # To show a step takes compilations, and the cgroups of a node share most of their numbers.
-        self._show = lru_cache(maxsize=256)(self._text)
+        self._show = lru_cache(maxsize=256)(self._text)  # cgroups share numbers, and a text takes compilations
 
     def __call__(self, *values: Number) -> int:
         return self._compute(*values)

@@ -19,10 +19,7 @@ from kitlib.kubelet.loop.restart_policy import is_container_restartable
 from kitlib.kubelet.prober.worker import ProbeType, ProbeWorker, Result, workers_of
 
 _SURELY_BEFORE = 10.0
-"""Seconds between the starts of a container and of the kubelet after which the kubelet counts as restarted.
-
-Source: prober.kubeletRestartGracePeriod.
-"""
+"""A container that is older than these seconds was there before the kubelet. Source: kubeletRestartGracePeriod."""
 
 
 class Prober:
@@ -49,12 +46,10 @@ class Prober:
                 self._pods[worker.pod.metadata.uid] = worker
 
     def adopt(self, worker: PodWorker) -> None:
-        """Start a pod's probes again after a restart of the kubelet, which has lost all results and counts.
+        """Start a pod's probes again after a restart of the kubelet, without their earlier results and counts.
 
-        Until the first answer, containers keep their `started` and their pod's readiness since 1.35. Before 1.35, and
-        within ten seconds of the container's start, they begin like a new container.
-
-        Source: prober.worker.run, doProbe; prober.manager.isContainerStarted, setReadyStateOnKubeletRestart.
+        Since 1.35, containers that are older than ten seconds keep `started` and their pod's readiness until the first
+        answer. Source: prober.worker.run, doProbe; prober.manager.isContainerStarted, setReadyStateOnKubeletRestart.
         """
         keeps = not worker.release.enabled("ChangeContainerStatusOnKubeletRestart")
         ready = all(state.is_ready for state in worker.mains)
@@ -65,8 +60,7 @@ class Prober:
                 kept["Startup"] = "Success" if state.has_started else "Unknown"
             state.probes = workers_of(state.container, self._clock())
             for kind, probe in state.probes.items():
-                # Upstream waits for a random part of the period; here it is always the half.
-                probe.due = self._clock() + probe.period / 2
+                probe.due = self._clock() + probe.period / 2  # upstream: a random part of the period
                 probe.result = kept.get(kind, probe.result)
         if any(state.probes or state.container.lifecycle is not None for state in worker.states):
             self._pods[worker.pod.metadata.uid] = worker
@@ -111,8 +105,7 @@ class Prober:
     def _is_asked(self, probe: ProbeWorker) -> bool:
         """Return whether a probe is due or runs. Source: worker.run, its ticker."""
         due = probe.is_due(self._clock())
-        # Go's ticker stores one tick while its receiver is busy; so a tick during
-        # a run starts the next run right after it.
+        # Go's ticker stores one tick while its receiver is busy; so a tick in a run starts the next run right after it.
         if probe.asking:
             probe.triggered = probe.triggered or due
         return due or probe.asking

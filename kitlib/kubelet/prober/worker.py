@@ -101,10 +101,7 @@ def probes_of(container: Container) -> dict[ProbeType, Probe]:
 
 
 def workers_of(container: Container, now: float) -> dict[ProbeType, ProbeWorker]:
-    """Return the probes of a container of a pod that was just admitted.
-
-    Source: prober.manager.AddPod; worker.run.
-    """
+    """Return the probes of a container of a pod that was just admitted. Source: prober.manager.AddPod; worker.run."""
     # Upstream's worker also probes at its start, but finds no container yet; so the first probe is one period later.
     return {
         kind: ProbeWorker(kind, probe, now + float(probe.period_seconds or 10), INITIAL[kind])
