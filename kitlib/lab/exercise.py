@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from kitlib.kubelet.util.cpuset import parse_cpus
+
 if TYPE_CHECKING:
     from kitlib.lab.progress import ProgressEntry
 
@@ -188,6 +190,15 @@ def choice(expected: Callable[[], str] | str, wrong: Mapping[str, str] | None = 
         if plain(answer) == plain(expected() if callable(expected) else expected):
             return ""
         return next((hint for known, hint in (wrong or {}).items() if plain(known) == plain(answer)), otherwise)
+
+    return judge
+
+
+def cpu_list(expected: str, otherwise: str) -> Judge:
+    """Return a judge of lists of CPUs in the kernel's format, such as `0-3,8`."""
+
+    def judge(answer: Any, _: Any) -> str:
+        return otherwise if parse_cpus(str(answer).replace(" ", "")) != parse_cpus(expected) else ""
 
     return judge
 

@@ -6,7 +6,7 @@ Each argument of a kind is a value, or a function of `Findings`. The data are re
 answer; the picture is drawn when it is shown, with the learner's guess.
 
 Imported by the lessons.
-Face: the kinds `amounts` to `points`, and `where` and `levels` for their data.
+Face: the kinds `amounts` to `points`, and `where`, `levels`, `node_cpus` and `node_memory` for their data.
 """
 
 from __future__ import annotations
@@ -254,3 +254,24 @@ def points(title: str, this: str) -> Picture:
         },
         picked=[this],
     )
+
+
+def node_cpus(seen: Findings) -> int:
+    """Return the number of CPUs of the first node."""
+    cpus: int = seen.cluster.nodes[0].status.capacity["cpu"].value()
+    return cpus
+
+
+def node_memory(seen: Findings, less_gib: float = 0.0, *, limit_gib: float = 0.0) -> dict[str, float]:
+    """Return the node's memory in GiB: capacity, the limit of kubepods if it is given, and allocatable.
+
+    Args:
+        seen: the notebook's values.
+        less_gib: the difference between the capacity and the limit; 0 = not given.
+        limit_gib: the limit; 0 = not given.
+    """
+    status = seen.cluster.nodes[0].status
+    has, offers = (amount["memory"].value() / 2**30 for amount in (status.capacity, status.allocatable))
+    limit = limit_gib or (has - less_gib if less_gib else 0)
+    middle = {"limit of kubepods": limit} if limit else {"difference": has - offers}
+    return {"capacity": has, **middle, "allocatable": offers}

@@ -9,7 +9,7 @@ from kitlib.kubelet.cm.node_allocatable import node_allocatable_reservation
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.lab import pictures as show
-from kitlib.lab.exercise import Exercise, Findings, Question, first_problem
+from kitlib.lab.exercise import Exercise, Question, first_problem
 
 GIB = 2**30
 BOTH, RESERVED, EVICTION = (
@@ -18,21 +18,6 @@ BOTH, RESERVED, EVICTION = (
     "8 GiB hard eviction threshold",
 )
 NO_START = "does not start"
-
-
-def _memory(seen: Findings, less_gib: float = 0.0, *, limit_gib: float = 0.0) -> dict[str, float]:
-    """Return the node's memory in GiB: capacity, the limit of kubepods if it is given, and allocatable.
-
-    Args:
-        seen: the notebook's values.
-        less_gib: the difference between the capacity and the limit; 0 = not given.
-        limit_gib: the limit; 0 = not given.
-    """
-    status = seen.cluster.nodes[0].status
-    has, offers = (amount["memory"].value() / 2**30 for amount in (status.capacity, status.allocatable))
-    limit = limit_gib or (has - less_gib if less_gib else 0)
-    middle = {"limit of kubepods": limit} if limit else {"difference": has - offers}
-    return {"capacity": has, **middle, "allocatable": offers}
 
 
 def _configured(answer: Any, _: Any) -> str:
@@ -58,7 +43,7 @@ QUESTIONS = [
         answer_of=lambda gib: {12: BOTH, 4: RESERVED, 8: EVICTION}.get(gib, "kernel and page tables"),
         why="{observed:g} GiB of the machine's memory are not available for pods.",
         formula="allocatable = capacity − kube-reserved − system-reserved − hard eviction threshold",
-        picture=show.amounts("Memory of the node", lambda seen: _memory(seen), unit="GiB", picked=["difference"]),
+        picture=show.amounts("Memory of the node", show.node_memory, unit="GiB", picked=["difference"]),
     ),
     Question(
         "kubepods",
@@ -72,7 +57,10 @@ QUESTIONS = [
         why="The kubelet does not subtract the eviction threshold from the memory limit of kubepods: it "
         "enforces the threshold by evicting pods.",
         picture=show.amounts(
-            "Memory of the node", lambda seen: _memory(seen, seen.observed), unit="GiB", picked=["limit of kubepods"]
+            "Memory of the node",
+            lambda seen: show.node_memory(seen, seen.observed),
+            unit="GiB",
+            picked=["limit of kubepods"],
         ),
     ),
     Question(

@@ -3,23 +3,7 @@
 from __future__ import annotations
 
 from kitlib.lab import pictures as show
-from kitlib.lab.exercise import Exercise, Findings, Question, choice, number
-
-
-def _memory(seen: Findings, less_gib: float = 0.0, *, limit_gib: float = 0.0) -> dict[str, float]:
-    """Return the node's memory in GiB: capacity, the limit of kubepods if it is given, and allocatable.
-
-    Args:
-        seen: the notebook's values.
-        less_gib: the difference between the capacity and the limit; 0 = not given.
-        limit_gib: the limit; 0 = not given.
-    """
-    status = seen.cluster.nodes[0].status
-    has, offers = (amount["memory"].value() / 2**30 for amount in (status.capacity, status.allocatable))
-    limit = limit_gib or (has - less_gib if less_gib else 0)
-    middle = {"limit of kubepods": limit} if limit else {"difference": has - offers}
-    return {"capacity": has, **middle, "allocatable": offers}
-
+from kitlib.lab.exercise import Exercise, Question, choice, number
 
 QUESTIONS = [
     Question(
@@ -59,7 +43,7 @@ QUESTIONS = [
             "Memory of the node",
             lambda seen: {
                 name: amount * 1024
-                for name, amount in _memory(seen, limit_gib=seen.observed / 1024).items()
+                for name, amount in show.node_memory(seen, limit_gib=seen.observed / 1024).items()
                 if name != "difference"
             },
             unit="MiB",

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kitlib.kubelet.util.cpuset import parse_cpus
 from kitlib.lab import pictures as show
-from kitlib.lab.exercise import Exercise, Question, first_problem, number
+from kitlib.lab.exercise import Exercise, Question, cpu_list, number
 
 NO_GAP = "not at all: its smaller list is written first"
 TO_THE_TICK = "at most 10 s: it depends on the next tick"
-
-
-def _cpus(right: str, hint: str) -> Any:
-    def judge(answer: Any, _: Any) -> str:
-        return first_problem((parse_cpus(str(answer).replace(" ", "")) != parse_cpus(right), hint))
-
-    return judge
 
 
 QUESTIONS = [
@@ -30,7 +21,7 @@ QUESTIONS = [
         picture=show.cpu_sets(
             "CPUs that each pod may use",
             lambda seen: seen["value"],
-            lambda seen: seen.cluster.nodes[0].status.capacity["cpu"].value(),
+            show.node_cpus,
             picked=lambda seen: seen.observed,
         ),
     ),
@@ -44,7 +35,7 @@ QUESTIONS = [
         picture=show.cpu_sets(
             "CPUs that each pod may use",
             lambda seen: seen["value"],
-            lambda seen: seen.cluster.nodes[0].status.capacity["cpu"].value(),
+            show.node_cpus,
             picked=["pod-1"],
         ),
     ),
@@ -130,7 +121,7 @@ EXERCISES = [
     Exercise(
         "reserved",
         "Copy the first cell, set --reserved-cpus=0,32, and read the CPU list of pod-1.",
-        _cpus(
+        cpu_list(
             "0,7,16-32,39,48-63",
             "Reserved CPUs stay in the shared pool. Did the exclusive lists of CPUs change at all?",
         ),

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kitlib.kubelet.util.cpuset import parse_cpus
 from kitlib.lab import pictures as show
-from kitlib.lab.exercise import Exercise, Question, choice, first_problem
+from kitlib.lab.exercise import Exercise, Question, choice, cpu_list
 
 WHERE = ("CPU 0", "CPU 1", "CPUs 0 and 1", "it does not start")
 _PLACES = {"0": "CPU 0", "1": "CPU 1", "0-1": "CPUs 0 and 1"}
@@ -16,13 +14,6 @@ GPU_SIDE = frozenset({4, 5, 6, 7})
 def _near(cpus: dict[str, str]) -> str:
     near = [policy for policy, text in cpus.items() if parse_cpus(text) <= GPU_SIDE]
     return "none too" if "none" in near else "all except none" if len(near) == 3 else "single-numa-node only"
-
-
-def _cpus(right: str, hint: str) -> Any:
-    def judge(answer: Any, _: Any) -> str:
-        return first_problem((parse_cpus(str(answer).replace(" ", "")) != parse_cpus(right), hint))
-
-    return judge
 
 
 QUESTIONS = [
@@ -36,7 +27,7 @@ QUESTIONS = [
         picture=show.cpu_sets(
             "CPUs that each pod may use",
             lambda seen: {"crowd alone": seen["alone"], **seen["value"]},
-            lambda seen: seen.cluster.nodes[0].status.capacity["cpu"].value(),
+            show.node_cpus,
             picked=["crowd"],
         ),
     ),
@@ -50,7 +41,7 @@ QUESTIONS = [
         picture=show.cpu_sets(
             "CPUs that each pod may use",
             lambda seen: seen["value"],
-            lambda seen: seen.cluster.nodes[0].status.capacity["cpu"].value(),
+            show.node_cpus,
             picked=["owner"],
         ),
     ),
@@ -92,7 +83,7 @@ EXERCISES = [
     Exercise(
         "siblings",
         "CPU 0 is reserved, so its core is not completely free. Which is the first core with two free CPUs?",
-        _cpus(
+        cpu_list(
             "2-3",
             "On this machine the cores are 0-1, 2-3, …, and the kubelet takes completely free cores first.",
         ),
