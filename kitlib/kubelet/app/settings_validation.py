@@ -158,8 +158,9 @@ def _images(s: KubeletSettings, gates: Release) -> Iterator[str]:
             "invalid configuration: ImageMaximumGCAge feature gate is required for Kubelet configuration option "
             "imageMaximumGCAge"
         )
-    if oldest < 0:
-        yield f"invalid configuration: imageMaximumGCAge {go_string(oldest)} must not be negative"
+    for name, age in (("imageMinimumGCAge", youngest), ("imageMaximumGCAge", oldest)):
+        if age < 0:
+            yield f"invalid configuration: {name} {go_string(age)} must not be negative"
     if 0 < oldest <= youngest:
         yield (
             f"invalid configuration: imageMaximumGCAge {go_string(oldest)} must be greater than imageMinimumGCAge "

@@ -6,6 +6,7 @@ cmd/kubelet/app/server.go.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from kitlib.api.release import Release
@@ -14,11 +15,11 @@ CPU_OPTIONS = {
     "full-pcpus-only": "",
     "strict-cpu-reservation": "",
     "distribute-cpus-across-numa": "Beta",
-    "prefer-align-cpus-by-uncorecache": "Beta",
+    "prefer-align-cpus-by-uncorecache": "",
     "align-by-socket": "Alpha",
     "distribute-cpus-across-cores": "Alpha",
 }
-"""Option of the static CPU policy -> its stage; "" = stable."""
+"""Option of the static CPU policy -> its stage in the latest release; "" = stable. Source: cpumanager betaOptions."""
 CPU_EXCLUSIVE = (
     ("full-pcpus-only", "distribute-cpus-across-cores"),
     ("distribute-cpus-across-numa", "distribute-cpus-across-cores"),
@@ -30,8 +31,9 @@ MAX_NUMA_NODES = "max-allowable-numa-nodes"
 TOPOLOGY_OPTIONS = {"prefer-closest-numa-nodes": "", MAX_NUMA_NODES: ""}
 LEAST_MAX_NUMA_NODES = 8
 
-_TRUE = ("1", "t", "T", "TRUE", "true", "True")
-_FALSE = ("0", "f", "F", "FALSE", "false", "False")
+TRUE = ("1", "t", "T", "TRUE", "true", "True")
+FALSE = ("0", "f", "F", "FALSE", "false", "False")
+"""The texts of a boolean. Source: strconv.ParseBool."""
 
 
 def static_policy_option_problems(options: Mapping[str, str], gates: Release) -> list[str]:
@@ -90,7 +92,7 @@ def policy_problems(
 
 def is_on(options: Mapping[str, str], name: str) -> bool:
     """Return whether an option is given and true."""
-    return options.get(name, "") in _TRUE
+    return options.get(name, "") in TRUE
 
 
 def go_map(values: Mapping[str, str]) -> str:
@@ -106,20 +108,18 @@ def _problems(
             yield f'unknown {title} Policy option: "{name}"'
         elif known[name] and not gates.enabled(f"{gate}Policy{known[name]}Options"):
             yield f'{title} Policy {known[name]}-level Options not enabled, but option "{name}" provided'
-        elif name != MAX_NUMA_NODES and value not in _TRUE + _FALSE:
+        elif name != MAX_NUMA_NODES and value not in TRUE + FALSE:
             yield f'bad value for option "{name}": strconv.ParseBool: parsing "{value}": invalid syntax'
 
 
 def _numa_nodes(text: str | None) -> Iterator[str]:
     if text is None:
         return
-    try:
-        number = int(text)
-    except ValueError:
+    if not re.fullmatch(r"[+-]?[0-9]+", text):
         yield (
             f'unable to convert policy option to integer "{MAX_NUMA_NODES}": '
             f'strconv.Atoi: parsing "{text}": invalid syntax'
         )
         return
-    if number < LEAST_MAX_NUMA_NODES:
+    if int(text) < LEAST_MAX_NUMA_NODES:
         yield f'the minimum value of "{MAX_NUMA_NODES}" should not be less than {LEAST_MAX_NUMA_NODES}'

@@ -8,6 +8,7 @@ Source: cmd/kubelet/app/options/options.go (AddKubeletConfigFlags), k8s.io/kubel
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 from kitlib.api.errors import shortened
 from kitlib.api.go_durations import duration
 from kitlib.api.resource import Quantity, QuantityError
+from kitlib.kubelet.config.options import FALSE, TRUE
 from kitlib.kubelet.config.other_settings import OTHER_FLAGS, OTHER_SWITCHES
 from kitlib.kubelet.config.settings import DEFAULT_EVICTION_HARD, KubeletSettings, ReservedMemory, SettingsError
 
@@ -52,10 +54,19 @@ def from_flags(flags: Sequence[str], base: KubeletSettings | None = None) -> Kub
             extra[f"--{name}"] = value
             continue
         try:
-            changes[attribute] = _from_text(attribute, value)
+            changes[attribute] = _added(changes.get(attribute), _from_text(attribute, value))
         except (ValueError, QuantityError) as error:
             raise SettingsError([f'invalid argument "{value}" for "--{name}" flag: {error}']) from error
+    if "feature_gates" in changes:  # gates of the file stay. Source: kubeletConfigFlagPrecedence
+        changes["feature_gates"] = {**made.feature_gates, **changes["feature_gates"]}
     return replace(made, **changes, extra=extra)
+
+
+def _added(before: Any, value: Any) -> Any:
+    """Return the value of a flag that may be repeated: maps and lists of all occurrences are joined."""
+    if isinstance(before, Mapping):
+        return {**before, **value}
+    return (*before, *value) if isinstance(before, tuple) else value
 
 
 def from_configuration(data: Mapping[str, Any]) -> KubeletSettings:
@@ -166,13 +177,13 @@ def _from_text(attribute: str, text: str) -> Any:
     if attribute in _LISTS:
         return tuple(part for part in text.split(",") if part)
     if attribute in _INTEGERS:
-        return int(text)
+        return _integer(text)
     if attribute in _BOOLEANS:
         return _boolean(text)
     if attribute.startswith("eviction_") and attribute not in _DURATIONS:
         return _pairs(text, "<" if attribute in ("eviction_hard", "eviction_soft") else "=")
     if attribute == "feature_gates":
-        return {name: _boolean(value) for name, value in _pairs(text).items()}
+        return {name: _gate(name, value) for name, value in _pairs(text, kind="bool").items()}
     if attribute == "reserved_memory":
         return _reserved_memory_flag(text)
     if attribute in _RESOURCES:
@@ -240,35 +251,64 @@ def _words(error: Exception) -> str:
     return f"{error} is missing" if isinstance(error, KeyError) else shortened(str(error), 500)
 
 
+def _integer(text: str) -> int:
+    """Source: strconv.ParseInt with base 0: `0x10` and `010` are numbers too."""
+    try:
+        return int(re.sub(r"^([+-]?)0(?=[0-7])", r"\g<1>0o", text), 0)
+    except ValueError:
+        raise ValueError(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+
+
 def _boolean(text: str) -> bool:
-    if text.lower() in ("true", "t", "1"):
-        return True
-    if text.lower() in ("false", "f", "0"):
-        return False
-    raise ValueError(f'strconv.ParseBool: parsing "{text}": invalid syntax')
+    if text not in TRUE + FALSE:
+        raise ValueError(f'strconv.ParseBool: parsing "{text}": invalid syntax')
+    return text in TRUE
 
 
-def _pairs(text: str, mark: str = "=") -> dict[str, str]:
-    """Parse `cpu=500m,memory=1Gi`; the separator of eviction thresholds is "<"."""
+def _gate(name: str, text: str) -> bool:
+    """Source: MapStringBool.Set."""
+    try:
+        return _boolean(text)
+    except ValueError as error:
+        raise ValueError(f"invalid value of {name}: {text}, err: {error}") from None
+
+
+def _pairs(text: str, mark: str = "=", kind: str = "string") -> dict[str, str]:
+    """Parse `cpu=500m,memory=1Gi`; the separator of eviction thresholds is "<". Source: MapStringString.Set."""
     found: dict[str, str] = {}
     for part in text.split(","):
         if part:
             name, found_mark, value = part.partition(mark)
             if not found_mark:
-                raise ValueError(f"malformed pair, expect string{mark}string: {part}")
+                raise ValueError(f"malformed pair, expect string{mark}{kind}")
             found[name.strip()] = value.strip()
     return found
 
 
 def _reserved_memory_flag(text: str) -> tuple[ReservedMemory, ...]:
-    """Parse `0:memory=1Gi,hugepages-1M=2Gi;1:memory=2Gi`."""
+    """Parse `0:memory=1Gi,hugepages-1M=2Gi;1:memory=2Gi`. Source: ReservedMemoryVar.Set."""
     made = []
-    for part in text.split(";"):
-        node, colon, limits = part.partition(":")
-        if not colon or not node.strip().isdigit():
-            raise ValueError(f'"{part}" is not in the format N1:type1=value1,type2=value2')
-        made.append(ReservedMemory(int(node), {k: Quantity(v) for k, v in _pairs(limits).items()}))
+    for part in text.split(";") if text else ():
+        node, *rest = part.split(":")
+        if len(rest) != 1:
+            expected = "expected numaNodeID:type=quantity[,type=quantity...]"
+            raise ValueError(f"the reserved memory has incorrect format, {expected}, got {part}")
+        if not re.fullmatch(r"[+-]?[0-9]+", node):
+            raise ValueError(f"failed to convert the NUMA node ID, expected integer, got {node}")
+        made.append(ReservedMemory(int(node), dict(_reserved_limit(limit) for limit in rest[0].split(","))))
     return tuple(made)
+
+
+def _reserved_limit(text: str) -> tuple[str, Quantity]:
+    name, *rest = text.split("=")
+    if len(rest) != 1:
+        raise ValueError(f"the reserved limit has incorrect value, expected type=quantity, got {text}")
+    if name != "memory" and not name.startswith("hugepages-"):
+        raise ValueError(f'memory type conversion error, unknown type: "{name}"')
+    try:
+        return name, Quantity(rest[0])
+    except QuantityError:
+        raise ValueError(f"failed to parse the quantity: {rest[0]}") from None
 
 
 def load_file(path: str) -> Mapping[str, Any]:

@@ -6,13 +6,13 @@ pkg/api/v1/resource ExtractContainerResourceValue, MergeContainerResourceLimits.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 
 from kitlib.api.container import ObjectFieldSelector, ResourceFieldSelector
 from kitlib.api.core import Container, Pod
 from kitlib.api.errors import KitError
+from kitlib.api.go_values import go_quote
 from kitlib.api.resource import Quantity
 
 _SUBSCRIPT = re.compile(r"^(metadata\.(?:labels|annotations))\['(.*)'\]$")
@@ -50,7 +50,7 @@ def field_value(pod: Pod, selector: ObjectFieldSelector) -> str:
 
 def format_map(values: Mapping[str, str]) -> str:
     """Format labels or annotations, one a line. Source: fieldpath.FormatMap."""
-    return "\n".join(f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in sorted(values.items()))
+    return "\n".join(f"{key}={go_quote(value)}" for key, value in sorted(values.items()))
 
 
 def resource_value(

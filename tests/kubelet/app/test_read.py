@@ -129,7 +129,7 @@ REFUSED = [
         'bad value for option "prefer-closest-numa-nodes": strconv.ParseBool: parsing "maybe": invalid syntax',
     ),
     (
-        "--reserved-memory=0:cpu=1",
+        "reservedMemory: [{numaNode: 0, limits: {cpu: 1}}]",
         'the limit type "cpu" for NUMA node 0 is not supported, only [memory',
     ),
     ("--reserved-memory=0:memory=0", 'reserved memory may not be zero for NUMA node 0 and resource "memory"'),
