@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from kitlib.api.errors import KitError
+from kitlib.api.go_durations import nanoseconds
 
 _MONTHS = {
     name: i
@@ -34,11 +35,6 @@ _DESCRIPTORS = {
     "@midnight": "0 0 * * *",
     "@hourly": "0 * * * *",
 }
-_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-_DURATION = re.compile(
-    r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|ms|s|m|h)(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|ms|s|m|h))*"
-)
-_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)")
 _YEARS = 5
 
 
@@ -119,7 +115,9 @@ def parse_standard(text: str) -> Schedule:
 
 
 def _is_any(text: str) -> bool:
-    return any(part.split("/")[0] in ("*", "?") for part in text.split(","))
+    """Return whether a valid field is `*`: with a step above one, `*/2`, it restricts. Source: getRange (starBit)."""
+    parts = [part.partition("/") for part in text.split(",")]
+    return any(ends.split("-")[0] in ("*", "?") and int(step or 1) <= 1 for ends, _, step in parts)
 
 
 def _field(text: str, low: int, high: int, names: dict[str, int]) -> frozenset[int]:
@@ -176,8 +174,7 @@ def _number(text: str, names: dict[str, int]) -> int:
 
 def _duration(text: str) -> int:
     """Return the seconds of `@every 1h30m`, at least one. Source: parseDescriptor, cron.Every."""
-    given = text.removeprefix("@every ")
-    if not _DURATION.fullmatch(given):
-        raise ScheduleError(f'failed to parse duration {text}: time: invalid duration "{given}"')
-    seconds = sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(given))
-    return max(1, int(seconds))
+    try:
+        return max(1, nanoseconds(text.removeprefix("@every ")) // 10**9)
+    except ValueError as error:
+        raise ScheduleError(f"failed to parse duration {text}: {error}") from None

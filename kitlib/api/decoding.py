@@ -9,10 +9,7 @@ apiserver endpoints/handlers (transformDecodeError).
 
 from __future__ import annotations
 
-import base64
-import binascii
 import datetime
-import re
 import types
 import typing
 from collections.abc import Iterator
@@ -428,10 +425,8 @@ def _bytes(value: Any, path: Path, where: str) -> Iterator[Problem]:
     if not isinstance(value, str):
         yield _wrong(value, path, where, "[]uint8")
         return
-    text = value.replace("\n", "").replace("\r", "")
-    try:
-        base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        bad = re.search(r"[^A-Za-z0-9+/]", text)
-        at = bad.start() if bad is not None else len(text) - len(text) % 4
+    from kitlib.api.go_base64 import corrupt_at
+
+    at = corrupt_at(value.encode(errors="replace"))
+    if at is not None:
         yield Problem(f"illegal base64 data at input byte {at}", path)

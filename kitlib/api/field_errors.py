@@ -116,6 +116,7 @@ _INITIALISMS = {
         "RBD",
         "TCP",
         "TLS",
+        "TTY",
         "UID",
         "URL",
         "URLs",

@@ -307,7 +307,7 @@ def non_special_ip(text: str) -> tuple[str, ...]:
     ip = parse_ip(text)
     if ip is None:
         return ("must be a valid IP address",)
-    found = []
+    ip, found = getattr(ip, "ipv4_mapped", None) or ip, []
     if ip.is_unspecified:
         found.append(f"may not be unspecified ({text})")
     if ip.is_loopback:
@@ -315,7 +315,7 @@ def non_special_ip(text: str) -> tuple[str, ...]:
     if ip.is_link_local:
         found.append("may not be in the link-local range (169.254.0.0/16, fe80::/10)")
     link_local_multicast = (
-        ip in ipaddress.ip_network("224.0.0.0/24") if ip.version == 4 else ip in ipaddress.ip_network("ff02::/16")
+        ip in ipaddress.ip_network("224.0.0.0/24") if ip.version == 4 else (ip.packed[0], ip.packed[1] & 15) == (255, 2)
     )
     if link_local_multicast:
         found.append("may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)")

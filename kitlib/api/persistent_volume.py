@@ -76,4 +76,4 @@ def class_name(obj: PersistentVolumeClaim | PersistentVolume) -> str:
 
     Source: GetPersistentVolumeClaimClass, GetPersistentVolumeClass.
     """
-    return obj.metadata.annotations.get(_BETA_CLASS) or obj.spec.storage_class_name or ""
+    return obj.metadata.annotations.get(_BETA_CLASS, obj.spec.storage_class_name) or ""
