@@ -103,7 +103,10 @@ class Assistant:
         """
         asked = [self._plain(question) for question in questions]
         if any(one.split()[:1] == ["apply"] and one.split() != ["apply", MANIFEST] for one in asked):
-            raise KitError("what_if: files are not read; write `apply manifest` and give the text as manifest")
+            raise KitError(
+                "what_if: questions cannot name a file: write `apply manifest` and pass the YAML text in the argument "
+                "manifest"
+            )
         found = what_if(self.dump, asked, force=force, manifests={MANIFEST: self._plain(manifest)})
         data = what_if_data(found)
         data["effects"] = _first(data["effects"])
@@ -159,7 +162,7 @@ class Assistant:
         """
         target = find_target(self.dump, self._plain(name), self._plain(namespace))
         if not isinstance(target, Pod):
-            raise KitError(f"how_many counts pods, {target.kind} {target.key} is none")
+            raise KitError(f"how_many: {target.kind} {target.key} is not a pod; name a pod")
         placed, stop = self.dump.how_many(target)
         rows = [{"node": node, "pods": number} for node, number in sorted(placed.items(), key=lambda one: -one[1])]
         then = stop.message if stop is not None else ""

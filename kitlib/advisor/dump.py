@@ -146,7 +146,7 @@ class Dump:
             merge_label_keys(pod, followed)
         made = cls(objects, followed, profile, listed=listed, release_origin=origin)
         if not made.nodes:
-            raise KitError(f"there is no Node in it: {COMMAND} prints what is needed")
+            raise KitError(f"the input contains no Node; use the output of {COMMAND}")
         for key in classless:
             said = "the pod's priority, which counts as 0: its class was not read"
             made._without.setdefault(key, []).append(Gap("PriorityClass", "", said))
@@ -301,13 +301,15 @@ class Dump:
             if len(waiting) == 1:
                 return waiting[0]
             listed = ", ".join(pod.key for pod in waiting[:10]) or "none"
-            raise KitError(f"which pod? {len(waiting)} wait for a node: {listed}")
+            raise KitError(f"the name of a pod is required, because {len(waiting)} pods are pending: {listed}")
         name = name.removeprefix("pod/").removeprefix("pods/").removeprefix("po/")
         found = [pod for pod in self.pods if name in (pod.key, pod.name)]
         if not found:
             raise NotFound("pods", name)
         if len(found) > 1:
-            raise KitError(f"which pod? {', '.join(pod.key for pod in found)}")
+            raise KitError(
+                f"more than one pod has this name; write NAMESPACE/NAME: {', '.join(pod.key for pod in found)}"
+            )
         return found[0]
 
     @cached_property

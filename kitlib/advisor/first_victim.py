@@ -45,7 +45,7 @@ def first_victim(
     """
     draw = random.Random(seed)
     if not 0 <= spread <= 100:
-        raise KitError(f"spread: must be a number of percent from 0 to 100, got {spread}")
+        raise KitError(f"spread: must be a percentage from 0 to 100, got {spread}")
     made = [_manifest(pod, draw, spread) for pod in pods]
     with Cluster.simulated(1, cpus=2, memory=memory, release=release or None) as cluster:
         node = cluster.node(next(iter(cluster.nodes)).name)
@@ -61,7 +61,10 @@ def first_victim(
 def _manifest(pod: Mapping[str, Any], draw: random.Random, spread: float) -> dict[str, Any]:
     unknown = sorted(set(pod) - {"name", "uses", "then", "requests", "limits"})
     if unknown or not {"name", "uses"} <= set(pod):
-        raise KitError(f"pods: must have name and uses, may have then, requests, limits; got {', '.join(pod)}")
+        raise KitError(
+            "pods: a pod must have the fields name and uses, and can have then, requests and limits; got "
+            f"{', '.join(pod)}"
+        )
 
     def used(planned: float) -> str:
         amount = max(1, round(planned * (1 + draw.uniform(-spread, spread) / 100)))

@@ -101,7 +101,9 @@ def read_cluster(
             found = _list(client, group, version, plural, kind)
         except _Refused as refused:
             if kind in ("Node", "Pod"):
-                raise KitError(f"{plural} cannot be listed: {refused}; the scheduler's view needs them") from None
+                raise KitError(
+                    f"cannot list {plural}: {refused}; kitlib cannot explain scheduling without them"
+                ) from None
             optional = (group, version, plural, kind) in OPTIONAL
             if not (refused.absent and optional):
                 missing.append(f"{plural}.{group}" if optional else plural)
@@ -160,7 +162,7 @@ def _get(client: Any, path: str, **query: Any) -> dict[str, Any]:
     try:
         return dict(msgspec.json.decode(body))
     except (msgspec.DecodeError, TypeError, ValueError) as error:
-        raise KitError(f"{configuration.host}{path}: no JSON object: {error}") from None
+        raise KitError(f"{configuration.host}{path}: the response is not a JSON object: {error}") from None
 
 
 def _list(client: Any, group: str, version: str, plural: str, kind: str) -> list[dict[str, Any]]:

@@ -250,7 +250,7 @@ def decode(message: str) -> dict[str, Any]:
         }
     found = _COUNT.search(text)
     if found is None:
-        raise KitError('no FailedScheduling message: "0/3 nodes are available: 3 Insufficient cpu." is one')
+        raise KitError('not a FailedScheduling message; an example is "0/3 nodes are available: 3 Insufficient cpu."')
     return {"nodes": int(found[2]), "reasons": _reasons(found[3]), "preemption": _reasons(found[4] or "")}
 
 

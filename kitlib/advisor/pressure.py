@@ -141,11 +141,13 @@ def resource_of(word: str) -> tuple[str, int | None]:
     """
     name, equals, amount = word.partition("=")
     if name not in SIGNALS:
-        raise KitError(f"whatif pressure: {word!r}: valid values: {', '.join(SIGNALS)}, memory=AMOUNT")
+        raise KitError(
+            f"whatif pressure: unsupported signal {word!r}; valid values: {', '.join(SIGNALS)}, memory=AMOUNT"
+        )
     if not equals:
         return name, None
     if name != "memory":
-        raise KitError(f"whatif pressure: {word!r}: only memory takes an amount, {name} lasts until no pod is left")
+        raise KitError(f"whatif pressure: {word!r}: only memory can have an amount; write {name} without an amount")
     try:
         return name, Quantity(amount).value()
     except QuantityError as error:

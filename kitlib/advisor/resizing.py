@@ -93,12 +93,12 @@ def parse_amounts(pod: Pod, words: Sequence[str]) -> WantedAmounts:
         place, colon, name = left.rpartition(":")
         kind, dot, resource = name.rpartition(".")
         if not equals or resource not in RESOURCES or (dot and kind not in ("requests", "limits")):
-            raise KitError(f"whatif resize: {word!r}: {USAGE} is expected")
+            raise KitError(f"whatif resize: {word!r}: must have the form {USAGE}")
         container = _container(pod, place, bool(colon))
         own = wanted.whole if container is None else wanted.containers.setdefault(container.name, {})
         own.setdefault(kind or "requests", {})[resource] = _quantity(amount, word)
     if not words:
-        raise KitError(f"whatif resize: {USAGE} is expected")
+        raise KitError(f"whatif resize: at least one amount is required: {USAGE}")
     for name, asked in wanted.containers.items():
         container = next(one for one in containers_of(pod) if one.name == name)
         _raise_limits(asked, container.resources.limits)

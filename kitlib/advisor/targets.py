@@ -58,7 +58,9 @@ def find_target(dump: Dump, name: str = "", namespace: str = "") -> KubeObject:
         raise NotFound(PLURALS.get(kind, "pods") if kind else "pods", rest)
     if len(found) > 1:
         what = PLURALS[found[0].kind].removesuffix("s") if found[0].kind == "Pod" else found[0].kind
-        raise KitError(f"which {what}? {', '.join(item.key for item in found[:10])}")
+        raise KitError(
+            f"more than one {what} has this name; write NAMESPACE/NAME: {', '.join(item.key for item in found[:10])}"
+        )
     return found[0]
 
 

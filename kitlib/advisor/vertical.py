@@ -141,8 +141,11 @@ def plans(dump: Dump, target: str = "") -> list[VerticalPlan]:
         if about is not None and _mode(candidate) in ACTING:
             found.append(_plan(dump, about, candidate))
     if not found:
-        said = f"{counted(len(autoscalers), KIND)} read, none of which changes pods of a workload that was read"
-        raise KitError(f"whatif vertical: {said}: write vertical KIND/NAME to ask what one would do")
+        said = f"{counted(len(autoscalers), KIND)} found, and none changes the pods of a workload in the input"
+        raise KitError(
+            f"whatif vertical: {said}; to see the effect of a VerticalPodAutoscaler on a workload, write vertical "
+            "KIND/NAME"
+        )
     return found
 
 
@@ -161,7 +164,8 @@ def _plan(dump: Dump, workload: KubeObject, autoscaler: KubeObject | None) -> Ve
     pods = [pod for pod in dump.pods if _belongs(dump, pod, workload) and pod.status.phase not in TERMINAL_PHASES]
     if isinstance(workload, Pod) or not pods:
         raise KitError(
-            f"whatif vertical: {name_of(workload)} is no workload with pods; valid: KIND/NAME of one with pods"
+            f"whatif vertical: {name_of(workload)} is not a workload with pods; name a workload that has pods as "
+            "KIND/NAME"
         )
     data = data_of(autoscaler) if autoscaler is not None else {}
     said = {
@@ -176,7 +180,8 @@ def _plan(dump: Dump, workload: KubeObject, autoscaler: KubeObject | None) -> Ve
         bounds, samples = _computed(dump, pods)
         if not bounds:
             raise KitError(
-                f"whatif vertical: no usage of the pods of {name_of(workload)} was read; {COMMAND} adds it to the dump"
+                f"whatif vertical: the input has no usage of the pods of {name_of(workload)}; add the output of "
+                f"{COMMAND}"
             )
         origin = f"computed from {counted(samples, 'sample')} of usage"
         why = "one sample of usage by pod was read, and the recommender weighs the samples of eight days"

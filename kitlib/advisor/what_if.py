@@ -188,7 +188,7 @@ class _Trial:
     def resize(self, target: str, *amounts: str) -> None:
         pod = find_target(self.dump, target)
         if not isinstance(pod, Pod):
-            raise KitError(f"whatif resize: {pod.kind} {pod.key} is no pod")
+            raise KitError(f"whatif resize: {pod.kind} {pod.key} is not a pod; only pods can be resized")
         present = self.cluster.get("Pod", pod.name, pod.namespace)
         outcome = self._resize(present, parse_amounts(present, amounts))
         self.refused += [outcome.refused] if outcome.refused else []
@@ -225,7 +225,9 @@ class _Trial:
         given = dict(self._stated(text) for text in words[1:])
         if pod is not None:
             if resource != "memory" or amount is None:
-                raise KitError(f"whatif pressure: how much pod {pod.key} grows to is missing: memory=AMOUNT")
+                raise KitError(
+                    f"whatif pressure: specify the memory that pod {pod.key} uses under pressure, as memory=AMOUNT"
+                )
             given[pod.key] = amount
         stats, gaps = stats_of(there, measured(self.dump), given, resource)
         machine = NodeUnderPressure(node, self.settings, self.dump.release)
@@ -257,16 +259,18 @@ class _Trial:
 
     def _placed(self, target: KubeObject) -> Pod:
         if not isinstance(target, Pod):
-            raise KitError(f"whatif pressure: {target.kind} {target.key} is no pod, and no node has this name")
+            raise KitError(
+                f"whatif pressure: {target.kind} {target.key} is neither a pod nor a node; name a pod or a node"
+            )
         if not target.spec.node_name:
-            raise KitError(f"whatif pressure: pod {target.key} has no node; `explain` says why")
+            raise KitError(f"whatif pressure: pod {target.key} is not on a node; `explain` shows the reason")
         return target
 
     def _stated(self, text: str) -> tuple[str, int]:
         name, _, amount = text.rpartition("=")
         target = find_target(self.dump, name) if name else None
         if not isinstance(target, Pod):
-            raise KitError(f"whatif pressure: {text!r}: POD=AMOUNT is expected, what a pod of the node uses")
+            raise KitError(f"whatif pressure: {text!r}: must be POD=AMOUNT, the memory usage of a pod on the node")
         return target.key, _quantity(amount, "whatif pressure").value()
 
     def _known(self, node: str) -> Node:
@@ -508,8 +512,11 @@ QUESTIONS: dict[str, tuple[Callable[..., None], int, int, str]] = {
 def _parsed(question: str) -> tuple[Callable[..., None], list[str]]:
     verb, *words = question.split()[:40] or [""]
     if verb not in QUESTIONS:
-        raise KitError(f"whatif: {question!r} is no question; {'; '.join(row[3] for row in QUESTIONS.values())}")
+        raise KitError(
+            f"whatif: unsupported question {question!r}; valid questions: "
+            f"{'; '.join(row[3] for row in QUESTIONS.values())}"
+        )
     ask, least, most, usage = QUESTIONS[verb]
     if not least <= len(words) <= most:
-        raise KitError(f"whatif: {question!r}: write {usage}")
+        raise KitError(f"whatif: {question!r}: wrong number of arguments; usage: {usage}")
     return ask, words

@@ -75,7 +75,7 @@ def small_multiples(rows: Sequence[Row], x: str, y: str, value: str, panel: str,
     _check(rows, (x, y, value, panel))
     across, down, panels = _values(rows, x), _values(rows, y), _values(rows, panel)
     if len(panels) > MAX_PANELS:
-        raise KitError(f"{panel}: {len(panels)} values; at most {MAX_PANELS} panels are drawn")
+        raise KitError(f"{panel}: has {len(panels)} values, but a chart can have at most {MAX_PANELS} panels")
     each = {one: _cells([row for row in rows if _label(row[panel]) == one], x, y, value) for one in panels}
 
     def draw() -> go.Figure:
@@ -230,7 +230,7 @@ def _words(text: str) -> str:
 
 def _check(rows: Sequence[Row], names: Sequence[str]) -> None:
     if not rows:
-        raise KitError("rows: at least one row must be given")
+        raise KitError("rows: must have at least one row")
     for name in names:
         if name not in rows[0]:
             raise KitError(f"no column {name!r}; valid values: {', '.join(map(str, rows[0]))}")

@@ -252,7 +252,7 @@ class Journal(list[Entry]):
             check_format(read, FORMAT, "journal")
             return cls.checked(read.get("actions", ()) if isinstance(read, dict) else read)
         except (ValueError, RecursionError) as error:
-            raise KitError(f"a journal is a JSON list of actions: {error}") from error
+            raise KitError(f"a journal must be a JSON list of actions: {error}") from error
 
     @classmethod
     def checked(cls, entries: Iterable[Any]) -> Journal:
@@ -263,15 +263,15 @@ class Journal(list[Entry]):
         """
         made = cls()
         if not isinstance(entries, list | tuple):
-            raise KitError("a journal is a list of actions")
+            raise KitError("a journal must be a list of actions")
         for number, entry in enumerate(entries, start=1):
             action = entry.get("action") if isinstance(entry, dict) else None
             if not isinstance(action, str) or action not in ACTIONS:
-                raise KitError(f"journal entry {number}: {str(action)[:80]!r} is none of {', '.join(ACTIONS)}")
+                raise KitError(f"journal entry {number}: {str(action)[:80]!r}: valid values: {', '.join(ACTIONS)}")
             required = {f.encode_name for f in msgspec.structs.fields(ACTIONS[action]) if f.required}
             missing = sorted(required - entry.keys())
             if missing:
-                raise KitError(f"journal entry {number}: {action} without {', '.join(missing)}")
+                raise KitError(f"journal entry {number}: {action}: missing fields: {', '.join(missing)}")
             try:
                 convert(entry, ACTIONS[action])
             except (msgspec.ValidationError, RecursionError) as error:

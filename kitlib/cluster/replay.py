@@ -80,7 +80,7 @@ def _replay_request(cluster: Any, action: str, entry: dict[str, Any]) -> None:
     elif action == "bind":
         cluster.bind(entry["name"], entry["node"], entry["namespace"], metadata=entry.get("metadata"))
     else:
-        raise KitError(f"journal: {action} by {requester().name}: this action is not a request to the API")
+        raise KitError(f"journal: {action} by {requester().name}: only requests to the API server can have a user")
 
 
 def at_present(plain: dict[str, Any], store: Store) -> dict[str, Any]:

@@ -72,7 +72,9 @@ def state_of(cluster: Any) -> str:
 def shared_state(cluster: Any) -> SharedState:
     """Return the content of a link to a simulated cluster; raises KitError like `state_of`."""
     if not isinstance(cluster.clock, VirtualClock):
-        raise KitError("share: only simulated clusters can be shared: a real one's time passes by itself")
+        raise KitError(
+            "share: only simulated clusters can be shared, because a link cannot replay the time of a real cluster"
+        )
     nodes = [_node(plan) for plan in cluster.options.nodes]
     version: Literal[1, 2] = cluster.node(nodes[0].name).desired().version if nodes else 2
     return SharedState(1, str(cluster.release.name), version, nodes, list(cluster.journal))
@@ -87,14 +89,19 @@ def made_again(state: SharedState) -> Any:
     for node in state.nodes:
         for flag in node.kubelet:
             if not _FLAG.fullmatch(flag):
-                raise KitError(f"share: node {node.name}: kubelet: {flag[:80]!r} is no flag, or names a file")
+                raise KitError(
+                    f"share: node {node.name}: kubelet: {flag[:80]!r} is not a flag, or is a flag that names a file"
+                )
     journal = Journal.checked(state.journal)
     # The total is checked before the replay, because each simulated second costs real time.
     seconds = sum(
         float(entry["seconds"]) * (entry.get("steps") or 1) for entry in journal if entry["action"] == "advance"
     )
     if seconds > MAX_SECONDS:
-        raise KitError(f"share: {seconds:.0f} s pass in this scenario: at most {MAX_SECONDS:.0f}")
+        raise KitError(
+            f"share: the scenario takes {seconds:.0f} simulated seconds, but a link can replay at most "
+            f"{MAX_SECONDS:.0f}"
+        )
     cluster = Cluster.simulated(
         [msgspec.to_builtins(node) for node in state.nodes], cgroup_version=state.cgroups, release=state.release
     )
@@ -115,7 +122,7 @@ def packed(state: msgspec.Struct) -> str:
     text = json.dumps(msgspec.to_builtins(state), ensure_ascii=False, separators=(",", ":"), default=str)
     made = base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode().rstrip("=")
     if len(made) > MAX_TEXT:
-        raise KitError(f"share: {len(made)} characters are too many for a link: at most {MAX_TEXT}")
+        raise KitError(f"share: {len(made)} characters are too many for a link; the maximum is {MAX_TEXT}")
     return made
 
 
@@ -133,7 +140,7 @@ def unpacked(state: str) -> Any:
     except (binascii.Error, zlib.error, ValueError) as error:
         raise KitError(f"share: the link is damaged: {error}") from None
     if unpacking.unconsumed_tail or not unpacking.eof:
-        raise KitError(f"share: the link is damaged, or holds more than {MAX_BYTES} bytes")
+        raise KitError(f"share: the link is damaged, or its content is larger than {MAX_BYTES} bytes")
     try:
         return json_document(plain, "link")
     except (ValueError, RecursionError) as error:
@@ -156,7 +163,9 @@ def state_in(text: str) -> str:
     """
     state = text.strip().rpartition(MARK)[2]
     if len(state) > MAX_TEXT or not _STATE.fullmatch(state):
-        raise KitError(f"share: a link ends in #{MARK} and at most {MAX_TEXT} letters, digits, - and _")
+        raise KitError(
+            f"share: a link must end with #{MARK} and at most {MAX_TEXT} letters, digits, hyphens and underscores"
+        )
     return state
 
 

@@ -38,7 +38,7 @@ def is_live(options: argparse.Namespace) -> bool:
 
     live = bool(options.live or options.context)
     if live and options.file:
-        raise KitError("--live and --file exclude each other")
+        raise KitError("--live and --file cannot be used together")
     return live
 
 

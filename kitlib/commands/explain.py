@@ -81,7 +81,7 @@ def _run(options: argparse.Namespace) -> int:
     hide = redactor(options, dump)
     if options.how_many:
         if not isinstance(target, Pod):
-            raise KitError(f"--how-many counts pods, {target.kind} {target.key} is none")
+            raise KitError(f"--how-many: {target.kind} {target.key} is not a pod; name a pod")
         return _how_many(dump, target, hide, options)
     return _explain(dump, target, hide, options)
 
@@ -109,7 +109,7 @@ def _description(text: str, as_json: bool) -> int:
 
     events = described(text)
     if not events:
-        raise KitError(f"the text of kubectl describe has no event: {AS_JSON}")
+        raise KitError(f"the output of kubectl describe contains no events; {AS_JSON}")
     stages = {**dict.fromkeys(VOLUME_EVENTS, "volumes"), **dict.fromkeys(SANDBOX_EVENTS, "start"), FAILED: "filters"}
     # kubectl prints the newest event last: a pod that has its node since is not explained by an older refusal.
     reason, by, message = next((event for event in reversed(events) if event[0] in stages), events[-1])
@@ -140,7 +140,7 @@ def _changes(dump: Dump, options: argparse.Namespace) -> int:
     from kitlib.kubelet.app.read import read_settings
 
     if not options.before:
-        raise KitError("--to needs --from: the release that the objects are on")
+        raise KitError("--to requires --from, the release that the cluster uses now")
     before, after = Release.of(options.before), Release.of(options.after)
     settings = read_settings(options.kubelet, release=after) if options.kubelet else None
     found = dump.changes(before, after, settings)

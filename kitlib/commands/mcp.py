@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
         print((files("kitlib.advisor") / "skill" / "SKILL.md").read_text(encoding="utf-8"), end="")
         return 0
     if not (is_live(options) or options.file):
-        raise KitError("kitlib mcp: -f FILE or --live is expected; standard input carries the protocol")
+        raise KitError("kitlib mcp: -f FILE or --live is required, because standard input carries the messages of MCP")
     server(Assistant(lambda: read_dump(options), redact=options.redact)).run("stdio")
     return 0
 
@@ -67,7 +67,7 @@ def server(assistant: Assistant) -> Any:
         from mcp.server.mcpserver.exceptions import ToolError
         from mcp.types import ToolAnnotations
     except ImportError as error:
-        raise KitError(f"kitlib mcp needs the official SDK, pip install 'kitlib[mcp]': {error}") from error
+        raise KitError(f"kitlib mcp requires the official MCP SDK, pip install 'kitlib[mcp]': {error}") from error
     made = MCPServer("kitlib", instructions=INSTRUCTIONS, version=__version__, log_level="ERROR")
     reads = ToolAnnotations(read_only_hint=True, destructive_hint=False, open_world_hint=False)
     one_at_a_time = Lock()  # the SDK runs tools in threads, and they share one dump

@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
 
     target = Path(options.output) if options.output else None
     if target is not None and target.suffix not in (".html", ".md"):
-        raise KitError(f"--output {target}: FILE.html or FILE.md is expected, the ending says what is written")
+        raise KitError(f"--output {target}: the file name must end with .html or .md")
     dump = read_dump(options)
     found = report(dump)
     hide = redactor(options, dump)

@@ -32,10 +32,15 @@ def add(commands: Any) -> None:
     made.add_argument(
         "--file",
         type=Path,
-        help="path of the room's file (default: KITLIB_ROOM, else ../room/room.json of FOLDER if that folder exists, "
+        help="path of the room file (default: KITLIB_ROOM, else ../room/room.json of FOLDER if that folder exists, "
         "else FOLDER/room.json)",
     )
-    made.add_argument("--roster", type=Path, metavar="FILE.csv", help="the room's roster; also shows absent people")
+    made.add_argument(
+        "--roster",
+        type=Path,
+        metavar="FILE.csv",
+        help="CSV file with the people of the room; also shows people who are absent",
+    )
     made.add_argument("--watch", type=number(1), metavar="SECONDS", help="refresh the table every SECONDS until Ctrl-C")
     made.add_argument(
         "-o", "--output", type=file_named(".html"), metavar="FILE", help="write a page (.html) that refreshes itself"
@@ -55,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
     file = options.file or room.file_of(options.folder)
     decided, problem = _decided(file)
     if problem and (options.open or options.close or options.seed):
-        raise KitError(f"{problem}; mend or delete the file, then decide again")
+        raise KitError(f"{problem}; fix or delete the file, then run the command again")
     if options.open or options.close or options.seed:
         course = tuple(course_labs())
         decided = decided.closed(_named(options.close, course), course) if options.close else decided
@@ -103,7 +108,7 @@ def _named(words: Sequence[str], course: Sequence[str]) -> list[str]:
     for word in words:
         one = course if word == "all" else [lab for lab in course if lab == word or lab.partition("-")[0] == word]
         if not one:
-            raise KitError(f"lab {word!r}: there is no such lab; valid values: {', '.join(course)}")
+            raise KitError(f"no lab {word!r}; valid values: {', '.join(course)}")
         found += one
     return found
 
@@ -121,7 +126,7 @@ def _seeds(words: Sequence[str], course: Sequence[str]) -> dict[str, int | None]
     for word in words:
         name, equals, value = word.partition("=")
         if not equals:
-            raise KitError(f"--seed {word}: LAB=N is expected")
+            raise KitError(f"--seed {word}: must have the form LAB=N")
         for lab in _named([name], course):
             found[lab] = check_seed(value, f"seed of {lab}") if value else None
     return found

@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     if options.folder is None:
         from kitlib.api.errors import KitError
 
-        raise KitError("site: which folder? kitlib site FOLDER")
+        raise KitError("FOLDER is required: kitlib site FOLDER")
     if options.serve:
         return _serve(options)
     from kitlib.lab.site import build_site, python_from

@@ -173,7 +173,10 @@ def _kubelet_configuration(options: argparse.Namespace) -> Any:
     found += [(path, document) for path in manifests for document in _documents(path) if _configures_kubelet(document)]
     if len(found) > 1:
         places = ", ".join(path for path, _ in found)
-        raise KitError(f"KubeletConfiguration: one for all nodes, found {len(found)} in {places}; see --machines")
+        raise KitError(
+            f"KubeletConfiguration: only one is allowed for all nodes, got {len(found)} in {places}; configure single "
+            "nodes with --machines"
+        )
     return found[0][1] if found else None
 
 
@@ -194,7 +197,7 @@ def _machines(path: str) -> list[Any]:
         elif isinstance(document, dict) and document.get("kind") == "Node":
             made.append(from_dict(document, Node))
         else:
-            raise KitError(f"{path}: a list of nodes or Node manifests is expected, found {str(document)[:60]!r}")
+            raise KitError(f"{path}: must be a list of nodes or Node manifests, got {str(document)[:60]!r}")
     return made
 
 

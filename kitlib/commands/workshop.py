@@ -116,7 +116,7 @@ def run(options: argparse.Namespace) -> int:
     )
     if options.folder is None:
         if options.namespace is None:
-            raise KitError("a FOLDER for the recipe is expected, or --namespace NAME")
+            raise KitError("FOLDER or --namespace NAME is required")
         print(nodes.to_yaml(), end="")
         return 0
     wheels = {"wheel": not options.no_wheel, "wheels": options.wheels}
@@ -144,7 +144,7 @@ def _rehearse(options: argparse.Namespace) -> int:
     from kitlib.workshop.rehearsal import rehearse
 
     if options.folder is None:
-        raise KitError("--rehearse: the FOLDER of a recipe is expected")
+        raise KitError("--rehearse requires the FOLDER of a recipe")
     found = rehearse(
         options.folder,
         options.rehearse,

@@ -73,7 +73,7 @@ def test_names_are_hidden_and_come_back_as_the_same_words() -> None:
 def test_a_manifest_is_given_as_text_and_no_file_is_read() -> None:
     answer = helper().what_if(["apply manifest"], manifest=MANIFEST)
     assert ("default/applied", "new") in {(one["pod"], one["kind"]) for one in answer["effects"]}
-    with pytest.raises(KitError, match="files are not read"):
+    with pytest.raises(KitError, match="questions cannot name a file"):
         helper().what_if(["apply /etc/hostname"])
 
 

@@ -29,7 +29,7 @@ def test_a_pod_s_request_protects_it() -> None:
 
 
 def test_what_is_no_pod_is_refused() -> None:
-    with pytest.raises(KitError, match="pods: must have name and uses"):
+    with pytest.raises(KitError, match="pods: a pod must have the fields name and uses"):
         first_victim(pods=[{"name": "a", "memory": 5}])
-    with pytest.raises(KitError, match="spread: must be a number of percent from 0 to 100, got 200"):
+    with pytest.raises(KitError, match="spread: must be a percentage from 0 to 100, got 200"):
         first_victim(spread=200)

@@ -105,7 +105,7 @@ def test_what_may_not_be_listed_is_left_out_and_named(kubeconfig: str) -> None:
 
 def test_without_nodes_nothing_can_be_said(kubeconfig: str) -> None:
     Server.forbidden = {"nodes"}
-    with pytest.raises(KitError, match="nodes cannot be listed: 403"):
+    with pytest.raises(KitError, match="cannot list nodes: 403"):
         read_cluster(kubeconfig)
 
 

@@ -61,5 +61,5 @@ def test_every_wording_of_every_release_is_known() -> None:
 
 
 def test_other_texts_are_refused() -> None:
-    with pytest.raises(KitError, match="no FailedScheduling message"):
+    with pytest.raises(KitError, match="not a FailedScheduling message"):
         decode("all is well")

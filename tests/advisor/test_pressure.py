@@ -120,10 +120,10 @@ def test_a_soft_threshold_evicts_after_its_grace_period() -> None:
     ("question", "said"),
     [
         ("pressure n1 heat", "valid values: memory, disk, inodes, pids"),
-        ("pressure n1 disk=5Gi", "only memory takes an amount"),
+        ("pressure n1 disk=5Gi", "only memory can have an amount"),
         ("pressure n1 memory=much", "much"),
         ("pressure over memory", "memory=AMOUNT"),
-        ("pressure n1 disk 5Gi", "POD=AMOUNT is expected"),
+        ("pressure n1 disk 5Gi", "must be POD=AMOUNT"),
     ],
 )
 def test_what_cannot_be_asked_is_refused_with_the_way_out(question: str, said: str) -> None:

@@ -78,9 +78,9 @@ def test_a_request_above_the_limit_raises_the_limit_unless_it_is_given() -> None
     ("word", "said"),
     [
         ("db:cpu=2", "has no container 'db'; valid values: setup, log, app, web, pod"),
-        ("cpu", "is expected"),
-        ("gpu=1", "is expected"),
-        ("max.cpu=1", "is expected"),
+        ("cpu", "must have the form"),
+        ("gpu=1", "must have the form"),
+        ("max.cpu=1", "must have the form"),
         ("cpu=much", "cpu=much"),
     ],
 )

@@ -32,7 +32,7 @@ def test_names_are_read_as_kubectl_reads_them(name: str, namespace: str, found: 
 
 def test_a_name_that_is_missing_or_of_several_objects_is_refused() -> None:
     two = dump(node("n1"), pod("x", namespace="a"), pod("x", namespace="b"))
-    with pytest.raises(KitError, match="which pod"):
+    with pytest.raises(KitError, match="more than one pod has this name"):
         find_target(two, "x")
     with pytest.raises(NotFound, match=r'jobs "nope" not found'):
         find_target(two, "job/nope")

@@ -47,7 +47,7 @@ def test_many_panels_stand_in_rows_and_too_many_are_refused() -> None:
     rows = [{"a": 1, "b": 1, "panel": i, "v": i} for i in range(6)]
     figure = small_multiples(rows, "a", "b", "v", "panel").figure()
     assert len(figure.data) == 6 and figure.layout.height > 300
-    with pytest.raises(KitError, match="panel: 13 values; at most 12 panels are drawn"):
+    with pytest.raises(KitError, match="panel: has 13 values, but a chart can have at most 12 panels"):
         small_multiples([{"a": 1, "b": 1, "panel": i, "v": i} for i in range(13)], "a", "b", "v", "panel")
 
 
@@ -68,5 +68,5 @@ def test_columns_that_there_are_not_are_named() -> None:
         heat_map(ROWS, "zone", "skew", "pending")
     with pytest.raises(KitError, match="column 'policy': must hold numbers, has 'Honor'"):
         heat_map(ROWS, "zones", "skew", "policy")
-    with pytest.raises(KitError, match="rows: at least one row"):
+    with pytest.raises(KitError, match="rows: must have at least one row"):
         heat_map([], "a", "b", "c")

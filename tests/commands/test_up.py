@@ -77,14 +77,14 @@ def test_machines_are_made_as_a_file_says(tmp_path: Path) -> None:
 def test_two_configurations_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "two.yaml"
     file.write_text(f"{CONFIGURATION}---{CONFIGURATION}")
-    with pytest.raises(KitError, match="KubeletConfiguration: one for all nodes, found 2 in"):
+    with pytest.raises(KitError, match="KubeletConfiguration: only one is allowed for all nodes, got 2 in"):
         up._kubelet_configuration(options("--kubelet-config", str(file)))
 
 
 def test_a_machine_must_be_a_specification_or_a_node(tmp_path: Path) -> None:
     file = tmp_path / "machines.yaml"
     file.write_text(POD)
-    with pytest.raises(KitError, match="a list of nodes or Node manifests is expected"):
+    with pytest.raises(KitError, match="must be a list of nodes or Node manifests"):
         up._machines(str(file))
 
 

@@ -33,7 +33,7 @@ def test_a_kubelet_is_restarted_and_its_node_rebooted(start: Callable[..., Any],
     (unknown,) = cluster.pod("wide").status.container_statuses
     assert [unknown.state["terminated"][key] for key in ("exitCode", "reason")] == [137, "ContainerStatusUnknown"]
     assert cluster.node().process("a").pid == pid and cluster.pod("a").status.container_statuses[0].restart_count == 0
-    with pytest.raises(KitError, match="made for cgroupfs"):
+    with pytest.raises(KitError, match="created for this driver"):
         node.restart_kubelet(["--cgroup-driver=systemd"])
     with pytest.raises(KitError, match="invalid configuration"):
         node.restart_kubelet(["--max-pods=-1"])

@@ -247,7 +247,7 @@ def test_nothing_stands_in_the_root_so_nobody_is_moved(start: Callable[..., Dock
 
 
 def test_without_systemd_there_are_no_units(start: Callable[..., DockerCluster]) -> None:
-    with pytest.raises(KitError, match="no systemd runs here"):
+    with pytest.raises(KitError, match="systemd does not run on this node"):
         start(1).node().unit("kubepods.slice")
 
 

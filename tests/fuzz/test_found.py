@@ -241,7 +241,7 @@ def test_a_node_without_capacity_is_refused_and_nothing_of_it_or_beside_it_stays
     }
     beside = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "beside"}}
     before = cluster.snapshot()
-    with pytest.raises(KitError, match=r'nodes "bare": status.capacity: cpu and memory are needed'):
+    with pytest.raises(KitError, match=r'nodes "bare": status.capacity: cpu and memory are required'):
         cluster.apply([beside, node])
     assert cluster.snapshot() == before and [one.name for one in cluster.nodes] == ["node-1"]
     node["status"] = {"capacity": {"cpu": "1", "memory": "1Gi"}}

@@ -95,7 +95,7 @@ def test_a_shared_link_becomes_a_notebook_that_is_opened_first(tmp_path):
     assert source.splitlines() == ["from kitlib.lab.share import opened", 'cluster = opened("abc-_9")', "cluster"]
     command = launch.jupyter_command(tmp_path, first=made)
     assert f"--LabApp.default_url=/lab/tree/shared/{made.name}" in command
-    with pytest.raises(KitError, match="a link ends in"):
+    with pytest.raises(KitError, match="a link must end with"):
         launch.shared_notebook(tmp_path, '#kitlib=");import os')
 
 

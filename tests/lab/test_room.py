@@ -93,7 +93,7 @@ def test_a_rooms_file_that_cannot_be_read_stops_no_learner(
     assert cli.main(["room", str(learners)]) == 0
     assert f"{file}: not a room's file" in capsys.readouterr().out
     assert cli.main(["room", str(learners), "--close", "all"]) == 2
-    assert "mend or delete the file" in capsys.readouterr().err
+    assert "fix or delete the file" in capsys.readouterr().err
     file.unlink()
     assert cli.main(["room", str(learners), "--close", "all"]) == 0
     assert room.read(file).open == ()

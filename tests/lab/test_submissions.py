@@ -81,9 +81,9 @@ REPLAYED: dict[str, tuple[bytes, str]] = {
         journal({"action": "apply", "objects": ["/etc/passwd"]}),
         "apply: Expected `object`",
     ),
-    "an action that a learner does not have": (journal({"action": "close"}), "is none of apply"),
-    "an action of Python's": (journal({"action": "__init__", "api": 1, "release": 2}), "is none of apply"),
-    "an action that is a list": (journal({"action": ["apply"]}), "is none of apply"),
+    "an action that a learner does not have": (journal({"action": "close"}), "valid values: apply"),
+    "an action of Python's": (journal({"action": "__init__", "api": 1, "release": 2}), "valid values: apply"),
+    "an action that is a list": (journal({"action": ["apply"]}), "valid values: apply"),
     "an argument of its own": (
         journal({"action": "delete", "kind": "Pod", "name": "web", "namespace": "default", "self": 1}),
         "unknown field",

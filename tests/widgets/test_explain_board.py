@@ -86,7 +86,7 @@ def test_a_file_is_loaded(text):
     [
         ("", "paste what this prints: kubectl get nodes"),
         ("a: b", "not a Kubernetes object"),
-        ("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n", "there is no Node in it"),
+        ("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n", "the input contains no Node"),
         ("apiVersion: v1\nkind: Node\nmetadata: {name: n}\n", "there is no Pod in it"),
         ("{", "the JSON is cut off"),
     ],

@@ -50,7 +50,7 @@ def test_another_question_is_answered_and_a_wrong_one_is_shown_as_an_error() -> 
     assert stage.answer is not None and {one.kind for one in stage.answer.effects} == {"moves"}
     stage.questions.value = "melt node-1"
     stage.ask.click()
-    assert "is no question" in stage.problem
+    assert "unsupported question" in stage.problem
 
 
 def test_a_question_without_effects_shows_no_steps() -> None:

@@ -65,7 +65,7 @@ def test_what_is_missing_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[
     with mock.patch.dict(os.environ, {"PATH": ""}), pytest.raises(KitError, match="jupyterhub is not on PATH"):
         rehearse(tmp_path, 3)
     assert cli.main(["workshop", "--rehearse", "3"]) != 0
-    assert "--rehearse: the FOLDER of a recipe is expected" in capsys.readouterr().err
+    assert "--rehearse requires the FOLDER of a recipe" in capsys.readouterr().err
 
 
 if os.environ.get("KITLIB_NIGHTLY"):  # the gate lives its day on the hub of test_hub.py

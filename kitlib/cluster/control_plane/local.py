@@ -234,8 +234,8 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
                 if error.name != "numpy":
                     raise
                 raise KitError(
-                    "the scheduler needs numpy, which is not available here: give pods a spec.nodeName, or take "
-                    "scheduler=False"
+                    "the scheduler requires numpy, which cannot be imported: install numpy, set spec.nodeName in each "
+                    "pod, or create the cluster with scheduler=False"
                 ) from error
 
             self._scheduler = ClusterScheduler(
@@ -267,7 +267,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         scheduler = self.scheduler
         found = scheduler.decisions.get(pod.metadata.uid) if scheduler is not None else None
         if found is None:
-            raise KitError(f'pods "{name}": the scheduler has not tried it: {self._why_not(pod)}')
+            raise KitError(f'pods "{name}": the scheduler has not tried to schedule this pod: {self._why_not(pod)}')
         return found
 
     def _why_not(self, pod: Pod) -> str:
@@ -292,7 +292,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         """
         scheduler = self.scheduler
         if scheduler is None:
-            raise KitError("this cluster has no scheduler (scheduler=False)")
+            raise KitError("this cluster has no scheduler, because it was created with scheduler=False")
         wanted = self.pod(pod, namespace) if isinstance(pod, str) else set_defaults(deepcopy(pod))
         return scheduler.explain(wanted)
 

@@ -336,7 +336,7 @@ def profiles(configuration: Profile | Mapping[str, Any] | None, own: tuple[Any, 
     if isinstance(configuration, Profile):
         return {configuration.name: configuration}
     if not isinstance(configuration, Mapping):
-        raise KitError("scheduler: a Profile or a KubeSchedulerConfiguration (a mapping) is expected")
+        raise KitError("scheduler: must be a Profile or a KubeSchedulerConfiguration (a mapping)")
     return Profile.load(configuration, own=own, adaptive=True)
 
 

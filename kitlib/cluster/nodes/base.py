@@ -96,8 +96,8 @@ class NodeBase(ABC):
             KitError: the node runs in a container.
         """
         raise KitError(
-            f"node {self.name}: no systemd runs in its container that announces a shutdown to the kubelet; remove the "
-            "node, or use a simulated node"
+            f"node {self.name}: a node in a container cannot be shut down, because no systemd announces the shutdown "
+            "to its kubelet; remove the node, or use a simulated node"
         )
 
     cancel_shutdown = shutdown

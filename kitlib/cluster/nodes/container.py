@@ -58,7 +58,10 @@ def container_node_config(plan: NodePlan, release: Release) -> NodeConfig:
         KitError: a kubelet would not start with these settings, or a node in a container does not support them.
     """
     if plan.runtime != NodePlan.runtime:
-        raise KitError(f"node {plan.name}: runtime: only simulated nodes take another one, got {plan.runtime!r}")
+        raise KitError(
+            f"node {plan.name}: runtime: {plan.runtime!r} is supported on simulated nodes only; omit runtime for this "
+            "node"
+        )
     declared = plan.machine.max_pid not in (0, default_max_pid(plan.machine.memory))
     bounded = plan if declared else replace(plan, machine=replace(plan.machine, max_pid=MAX_PID))
     return node_config(bounded, release)
@@ -209,8 +212,8 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
         driver, wanted = self.config.settings.cgroup_driver, config.settings.cgroup_driver
         if driver != wanted:
             raise KitError(
-                f"cgroupDriver: Forbidden: the container of node {self.name} was made for {driver}; add a node with "
-                f"{wanted} and delete this one"
+                f"cgroupDriver: Forbidden: cannot change from {driver} on node {self.name}, because its container was "
+                f"created for this driver; delete the node and add a node with {wanted}"
             )
         self._start_again(config, delete_checkpoints=delete_checkpoints)
         self.plan, self.config = plan, config
@@ -268,7 +271,9 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
             KitError: the unit does not exist, or the node has no systemd (the cgroupfs driver).
         """
         if not self.facts.get("systemd"):
-            raise KitError(f"node {self.name}: no systemd runs here: its kubelet has --cgroup-driver=cgroupfs")
+            raise KitError(
+                f"node {self.name}: systemd does not run on this node, because its kubelet has --cgroup-driver=cgroupfs"
+            )
         return dict(self.link.ask("unit", unit=name.rpartition("/")[2]))
 
     def write(self, path: str, file: str, value: str) -> None:

@@ -40,10 +40,10 @@ def node_of(nodes: Mapping[str, N], name: str, *, stored: bool) -> N:
         return next(iter(nodes.values()))
     if not name:
         names = ", ".join(sorted(nodes)) if nodes else "none"
-        raise KitError(f"node(name): the name is needed, since this cluster has {len(nodes)} nodes: {names}")
+        raise KitError(f"node(name): the name is required, because this cluster has {len(nodes)} nodes: {names}")
     if stored:
         raise KitError(
-            f'nodes "{name}": the kit does not run its kubelet, so it has no machine to look into; a Node that is '
-            f'created with the annotation {KUBELET}: "true" gets one'
+            f'nodes "{name}": kitlib does not run the kubelet of this node, so its kernel cannot be inspected; to get '
+            f'a kubelet, create the Node with the annotation {KUBELET}: "true"'
         )
     raise NotFound("nodes", name)

@@ -123,7 +123,7 @@ def plan(nodes: Nodes, taken: Iterable[str] = (), **common: object) -> list[Node
     elif isinstance(nodes, Iterable) and not isinstance(nodes, str):
         specs = nodes
     else:
-        raise KitError(f"nodes: a number, a specification or a list of them is expected, found {nodes!r}")
+        raise KitError(f"nodes: must be a number, a specification or a list of specifications, got {nodes!r}")
     made: list[NodePlan] = []
     free = (f"node-{number}" for number in itertools.count(1))
     used = set(taken)
@@ -209,7 +209,7 @@ def _runtime(name: object, where: str) -> str:
 def _check_words(spec: Mapping[str, object], where: str) -> None:
     unknown = sorted(set(spec) - _WORDS)
     if unknown:
-        raise KitError(f"{where}: {', '.join(unknown)}: unknown; a node has {', '.join(sorted(_WORDS))}")
+        raise KitError(f"{where}: unknown field {', '.join(unknown)}; valid fields: {', '.join(sorted(_WORDS))}")
 
 
 def parse_taint(text: str | Mapping[str, str] | Taint, where: str = "taint") -> Taint:
@@ -221,7 +221,7 @@ def parse_taint(text: str | Mapping[str, str] | Taint, where: str = "taint") -> 
     pair, colon, effect = text.partition(":")
     key, _, value = pair.partition("=")
     if not key or not colon or effect not in _EFFECTS:
-        raise KitError(f"{where}: taint {text!r}: key=value:effect is expected, effect one of {', '.join(_EFFECTS)}")
+        raise KitError(f"{where}: taint {text!r}: must be key=value:effect, effects: {', '.join(_EFFECTS)}")
     return Taint(key=key, value=value, effect=effect)
 
 
@@ -233,7 +233,7 @@ def from_node(node: Node, kubelet: KubeletSource = ()) -> NodePlan:
     """
     capacity = node.status.capacity or node.status.allocatable
     if "cpu" not in capacity or "memory" not in capacity:
-        raise KitError(f'nodes "{node.name}": status.capacity: cpu and memory are needed to make a machine of it')
+        raise KitError(f'nodes "{node.name}": status.capacity: cpu and memory are required')
     milli = capacity["cpu"].milli_value()
     huge = {
         name.removeprefix("hugepages-"): amount.value() // Quantity(name.removeprefix("hugepages-")).value()

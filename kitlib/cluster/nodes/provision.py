@@ -83,7 +83,9 @@ class EngineProvisioner:
         with engine.asking("real nodes"):
             self._info = self._client.info()
             if why := host.hindrance(self._info):  # before an image is built in vain
-                raise engine.EngineError(f"no real nodes on this engine: {why}; or use Cluster.simulated()")
+                raise engine.EngineError(
+                    f"this container engine cannot run real nodes: {why}; or use Cluster.simulated()"
+                )
             container.sweep(self._client)
             reaper.start()
         self._image = standing.result() or images.build(self._client)

@@ -121,7 +121,7 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         if config.settings.cgroup_driver != self.config.settings.cgroup_driver and old.workers:
             raise KitError(
                 f"cgroupDriver: Forbidden: cannot change from {self.config.settings.cgroup_driver} to "
-                f"{config.settings.cgroup_driver} while pods are on the node, whose cgroups have other names; drain it"
+                f"{config.settings.cgroup_driver} while pods are on the node, as this renames their cgroups; drain it"
             )
         self._start_again(plan, config, delete_checkpoints=delete_checkpoints)
         self._record("restart_kubelet", node=self.name, kubelet=plan.kubelet, delete_checkpoints=delete_checkpoints)
@@ -193,7 +193,7 @@ class SimulatedNode(SimulatedStreams, NodeBase):
 
     def _check_on(self) -> None:
         if self._is_off:
-            raise KitError(f"node {self.name}: the machine is off after its shutdown; node.reboot() boots it")
+            raise KitError(f"node {self.name}: the machine was shut down; boot it with node.reboot()")
 
     def _power_off_if_due(self) -> None:
         shutdown = self.kubelet.shutdown

@@ -143,5 +143,7 @@ def _figures(tree: Path, arguments: list[str], missing: dict[str, float] | None 
         return missing
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise KitError(f"kitlib bench --compare: kitlib bench in {tree.name} ended with {done.returncode}: {last}")
+        raise KitError(
+            f"kitlib bench --compare: kitlib bench in {tree.name} ended with exit code {done.returncode}: {last}"
+        )
     return {figure["what"]: figure["seconds"] for figure in json.loads(done.stdout)}

@@ -102,7 +102,7 @@ def _listed(service: Any, count: int) -> None:
     found = len(json.loads(answer.read())["items"])
     connection.close()
     if found < count:
-        raise KitError(f"kitlib bench http: {found} pods were listed, there are {count}")
+        raise KitError(f"kitlib bench http: the list has {found} pods, but the cluster has {count}")
 
 
 def _watched(service: Any, cluster: Any, pods: list[dict[str, Any]]) -> float:

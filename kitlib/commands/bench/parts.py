@@ -117,7 +117,7 @@ def sweep(options: argparse.Namespace) -> list[Figure]:
             seconds.append(time.perf_counter() - began)
             found.append([(row.point, row.values, row.error) for row in rows])
     if any(one != found[0] for one in found) or any(error for _, _, error in found[0]):
-        raise KitError("kitlib bench sweep: two runs found different rows, or errors")
+        raise KitError("kitlib bench sweep: the rows of two runs differ, or a row has an error")
     for workers, seconds in taken.items():
         median = statistics.median(seconds)
         what = f"{count} scenarios, {workers} worker{'s' if workers > 1 else ''}, same rows"

@@ -114,7 +114,8 @@ def _explained(nodes: int, count: int, items: list[dict[str, Any]], what: str, o
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             if done.returncode != 1 or "nodes are available" not in done.stdout:  # 1: the pod is not placed
                 raise KitError(
-                    f"kitlib bench explain: ended with {done.returncode}: {(done.stderr or done.stdout)[-200:]}"
+                    f"kitlib bench explain: kitlib explain ended with exit code {done.returncode}: "
+                    f"{(done.stderr or done.stdout)[-200:]}"
                 )
             taken.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
         size = file.stat().st_size / 1e6

@@ -87,7 +87,7 @@ def test_claims_are_made_allocated_reserved_and_given_back(cluster: SimulatedClu
 
 def test_a_pod_waits_for_its_template_its_class_and_its_devices(cluster: SimulatedCluster) -> None:
     apply(cluster, "x")
-    with pytest.raises(KitError, match='has not tried it: pod "default/x": ResourceClaim not created yet'):
+    with pytest.raises(KitError, match='tried to schedule this pod: pod "default/x": ResourceClaim not created yet'):
         cluster.decision("x")
     cluster.apply(TEMPLATE)
     cluster.advance(1)  # the claim controller tries again after its back-off

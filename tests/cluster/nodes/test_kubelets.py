@@ -35,7 +35,7 @@ def test_a_node_object_of_others_is_left_to_them(kubelets: bool) -> None:
     assert [cluster.runs_kubelet(name) for name in ("theirs", "node-1", "nowhere")] == [False, True, False]
     assert {one.name: one.status.phase for one in cluster.pods()} == {"a": "Pending", "b": "Running"}
     assert cluster.get("Node", "theirs").status.conditions == []
-    with pytest.raises(KitError, match=r'nodes "theirs": the kit does not run its kubelet.*kitlib\.dev/kubelet'):
+    with pytest.raises(KitError, match=r'nodes "theirs": kitlib does not run the kubelet.*kitlib\.dev/kubelet'):
         cluster.node("theirs")
 
 
@@ -59,7 +59,7 @@ def test_a_name_that_comes_again_is_another_node() -> None:
 
 def test_a_node_is_asked_for_by_name_where_there_are_several() -> None:
     with pytest.raises(
-        KitError, match=r"node\(name\): the name is needed, since this cluster has 2 nodes: node-1, node-2"
+        KitError, match=r"node\(name\): the name is required, because this cluster has 2 nodes: node-1, node-2"
     ):
         Cluster.simulated(2).node()
     with pytest.raises(NotFound, match='nodes "node-3" not found'):

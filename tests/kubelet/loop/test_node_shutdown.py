@@ -129,7 +129,7 @@ def test_a_shutdown_is_replayed_and_a_machine_that_is_off_stays_off() -> None:
         with cluster() as again:
             again.replay(made.journal)
             assert phases(again) == before == {"short": ("Failed", "Terminated")}
-        with pytest.raises(KitError, match=r"the machine is off after its shutdown; node\.reboot\(\) boots it"):
+        with pytest.raises(KitError, match=r"the machine was shut down; boot it with node\.reboot\(\)"):
             made.node("a").shutdown()
 
 

@@ -36,4 +36,4 @@ def test_the_start_page_runs_and_the_scheduler_says_what_is_missing(tmp_path: Pa
     assert done.returncode == 0, done.stderr[-2000:]
     first, second = done.stdout.splitlines()
     assert first == "cache 30000"
-    assert second.startswith("the scheduler needs numpy, which is not available here")
+    assert second.startswith("the scheduler requires numpy, which cannot be imported")

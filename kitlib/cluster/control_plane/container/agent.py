@@ -201,7 +201,7 @@ class ControlPlane:
         try:
             answer = self._starts[number].get(timeout=START)
         except queue.Empty:
-            raise KitError(f"node {node_plan.name}: it was not started within {START:g} s") from None
+            raise KitError(f"node {node_plan.name}: did not start within {START:g} s") from None
         finally:
             del self._starts[number]
         if answer.error is not None or answer.facts is None:
@@ -253,7 +253,10 @@ class ControlPlane:
             head = wire.request(asked)
             self._clock.follow(head.at)
             if head.do not in self._does:
-                raise KitError(f"{head.do!r}: this control plane knows {', '.join(sorted(self._does))}")
+                raise KitError(
+                    f"unsupported request {head.do!r} to the control plane; valid values: "
+                    f"{', '.join(sorted(self._does))}"
+                )
             if self._cluster is not None:
                 self._cluster.refresh()
             with requested_by(head.requester):
@@ -304,7 +307,10 @@ class ControlPlane:
 
     def _begin(self, version: int, settings: str) -> None:
         if version != wire.VERSION:
-            raise KitError(f"the image speaks version {wire.VERSION}, the kit {version}: kitlib image build")
+            raise KitError(
+                f"the node image uses version {wire.VERSION} of the protocol, kitlib uses {version}: rebuild the image "
+                "with kitlib image build"
+            )
         if self._cluster is not None:
             raise KitError("this control plane has been started already")
         self._cluster = ControlledCluster(self, self._clock, wire.unpack(settings))
@@ -316,7 +322,7 @@ class ControlPlane:
 
     def _call(self, method: str, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
         if method not in _METHODS:
-            raise KitError(f"{method!r} is none of {', '.join(_METHODS)}")
+            raise KitError(f"unsupported method {method!r}; valid values: {', '.join(_METHODS)}")
         found = getattr(self._standing, method)(*arguments, **named)
         return to_dict(found) if isinstance(found, KubeObject) else None
 
@@ -337,7 +343,7 @@ class ControlPlane:
 
     def _api(self, method: str, object: Mapping[str, Any], dry_run: bool = False, subresource: str = "") -> Any:
         if method not in _API:
-            raise KitError(f"{method!r} is none of {', '.join(_API)}")
+            raise KitError(f"unsupported method {method!r}; valid values: {', '.join(_API)}")
         api = self._standing.api
         with api.dry_run() if dry_run else nullcontext():
             named = {"subresource": subresource} if subresource else {}

@@ -377,8 +377,8 @@ class ContainerControlPlaneClient(PollingCluster):
     def scheduler(self) -> NoReturn:
         """The scheduler is not in this process: reading this property raises an error."""
         raise KitError(
-            "the scheduler runs in the control plane's container: decision() and explain() ask it; "
-            "Cluster.docker(control_plane='process') has it in this process"
+            "the scheduler runs in the control plane's container and cannot be read here: call decision() or "
+            "explain(), or create the cluster with Cluster.docker(control_plane='process')"
         )
 
     def decision(self, name: str, namespace: str = "default") -> Decision:

@@ -184,7 +184,7 @@ class Relay:
         try:
             one = wire.unpack(plan)
             if not isinstance(one, NodePlan):
-                raise KitError(f"a plan of a node is expected, found {type(one).__name__}")
+                raise KitError(f"plan: must be a NodePlan, got {type(one).__name__}")
             self.begin(one, len(self.begun))
             answer["facts"] = self.facts[one.name]
         except Exception as error:

@@ -54,6 +54,9 @@ class Replica(Store):
         self.version = self._forgotten = version
 
     def _read_only(self, *_: Any, **__: Any) -> NoReturn:
-        raise KitError("this is a copy of the control plane's store: use apply, patch, delete … of the cluster")
+        raise KitError(
+            "this store is a read-only copy of the control plane's store: use the cluster's methods apply, patch and "
+            "delete"
+        )
 
     create = update = delete = transaction = _read_only

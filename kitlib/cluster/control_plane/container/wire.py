@@ -120,7 +120,7 @@ def request(asked: dict[str, Any]) -> ControlPlaneRequest:
     try:
         return convert(head, ControlPlaneRequest)
     except (msgspec.ValidationError, RecursionError) as error:
-        raise KitError(f"a request is refused: {error}") from None
+        raise KitError(f"invalid request to the control plane: {error}") from None
 
 
 def check_answer(message: Mapping[str, Any]) -> None:
@@ -132,7 +132,7 @@ def check_answer(message: Mapping[str, Any]) -> None:
     try:
         convert(message, ControlPlaneResponse)
     except (msgspec.ValidationError, RecursionError) as error:
-        raise KitError(f"the control plane's answer is refused: {error}") from None
+        raise KitError(f"invalid response from the control plane: {error}") from None
 
 
 def started(line: bytes) -> NodeStarted:
@@ -149,7 +149,7 @@ def _decoded(decoder: msgspec.json.Decoder[T], line: bytes | msgspec.Raw) -> T:
     try:
         return decoder.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise KitError(f"{bytes(line)[:80]!r} is not a message: {error}") from None
+        raise KitError(f"invalid message between kitlib and the control plane: {bytes(line)[:80]!r}: {error}") from None
 
 
 def envelope(key: str, name: str, line: bytes) -> bytes:
