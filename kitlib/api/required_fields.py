@@ -1,120 +1,106 @@
-"""Fields that the API server writes even when they are empty, because strict clients require them.
+"""Fields that Go writes even when they are empty: those without `omitempty`, and structs that are no pointers.
 
-Source: fields of k8s.io/api types without `omitempty`.
+`encoding/json` omits an empty struct only for `omitzero`; `omitempty` has no effect on a struct. A ResourceClaim
+without a status therefore has `status: {}`, and a JSON patch may add a field to it.
+
+The table is data (`required_fields.txt`): a section for each package, a line for each type with `field=EMPTY TYPE`.
+EMPTY is the empty value as JSON, missing for a field that is omitted. TYPE is the type of the field, missing if it has
+no required field; `*` follows for a list, `{}` for a map. A type of another package has the package's name.
+
+Source: struct tags of k8s.io/api, k8s.io/apimachinery and k8s.io/apiextensions-apiserver at 1.36.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import json
+import re
+from functools import cache, lru_cache
+from importlib import resources as package_data
+from typing import Any, NamedTuple
 
-_STATUSES = {"image": "", "imageID": "", "lastState": {}, "ready": False, "restartCount": 0, "state": {}}
-_USER = {"gid": 0, "uid": 0}
-_POD_SPEC: dict[str, dict[str, Any]] = {"containers[]": {"resources": {}}, "initContainers[]": {"resources": {}}}
-_SYSTEM_INFO = (
-    *("architecture", "bootID", "containerRuntimeVersion", "kernelVersion", "kubeProxyVersion", "kubeletVersion"),
-    *("machineID", "operatingSystem", "osImage", "systemUUID"),
-)
-_DAEMON_SET = ("currentNumberScheduled", "desiredNumberScheduled", "numberMisscheduled", "numberReady")
-_BUDGET = ("currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods")
+_FIELD = re.compile(r"([^ =]+)(?:=(\S+))?(?: ([\w.]+)((?:\*|\{\})*))?")
 
 
-def _template(path: str) -> dict[str, dict[str, Any]]:
-    below = {f"{path}.spec.{place}": fields for place, fields in _POD_SPEC.items()}
-    return {path: {"metadata": {}, "spec": {}}, **below}
+class _Type(NamedTuple):
+    """The required fields of a type.
+
+    Attributes:
+        empty: the empty value by field; an empty struct is filled in turn.
+        parts: the fields of types with required fields: name, type, and the lists and maps around it.
+    """
+
+    empty: dict[str, Any]
+    parts: tuple[tuple[str, str, str], ...]
 
 
-REQUIRED: dict[str, dict[str, dict[str, Any]]] = {
-    "Pod": {
-        "": {"spec": {}, "status": {}},
-        **{f"spec.{place}": fields for place, fields in _POD_SPEC.items()},
-        "status.containerStatuses[]": _STATUSES,
-        "status.initContainerStatuses[]": _STATUSES,
-        "status.ephemeralContainerStatuses[]": _STATUSES,
-        "status.containerStatuses[].user.linux": _USER,
-        "status.initContainerStatuses[].user.linux": _USER,
-        "status.ephemeralContainerStatuses[].user.linux": _USER,
-    },
-    "Node": {
-        "": {"spec": {}, "status": {}},
-        "status": {"nodeInfo": {}},
-        "status.nodeInfo": dict.fromkeys(_SYSTEM_INFO, ""),
-        "spec.taints[]": {"effect": "", "key": ""},
-    },
-    "Deployment": {"": {"status": {}}, "spec": {"strategy": {}}, **_template("spec.template")},
-    "ReplicaSet": {"": {"status": {}}, "status": {"replicas": 0}, **_template("spec.template")},
-    "StatefulSet": {
-        "": {"status": {}},
-        "spec": {"serviceName": "", "updateStrategy": {}},
-        "status": {"availableReplicas": 0, "replicas": 0},
-        **_template("spec.template"),
-    },
-    "DaemonSet": {
-        "": {"status": {}},
-        "spec": {"updateStrategy": {}},
-        "status": dict.fromkeys(_DAEMON_SET, 0),
-        **_template("spec.template"),
-    },
-    "ReplicationController": {"": {"status": {}}, "status": {"replicas": 0}},
-    "Job": {"": {"status": {}}, **_template("spec.template")},
-    "CronJob": {"": {"status": {}}, "spec.jobTemplate": {"metadata": {}, "spec": {}}},
-    "PodDisruptionBudget": {"": {"status": {}}, "status": dict.fromkeys(_BUDGET, 0)},
-    "HorizontalPodAutoscaler": {
-        "": {"status": {}},
-        "status": {"currentMetrics": None, "desiredReplicas": 0},
-    },
-    "Service": {"": {"status": {"loadBalancer": {}}}},
-    "Namespace": {"": {"spec": {}, "status": {}}},
-    "PersistentVolumeClaim": {"": {"status": {}}, "spec": {"resources": {}}},
-    "PersistentVolume": {"": {"status": {}}},
-    "Ingress": {"": {"status": {"loadBalancer": {}}}},
-    "NetworkPolicy": {"": {"spec": {}}, "spec": {"podSelector": {}}},
-    "ResourceQuota": {"": {"spec": {}, "status": {}}},
-    "ClusterRole": {"": {"rules": None}},
-    "Role": {"": {"rules": None}},
-    "PriorityClass": {"": {"value": 0}},
-    "CustomResourceDefinition": {
-        "": {"status": {}},
-        "status": {"acceptedNames": {}, "conditions": None, "storedVersions": None},
-        "status.acceptedNames": {"kind": "", "plural": ""},
-    },
-    "Event": {
-        "": {
-            "eventTime": None,
-            "firstTimestamp": None,
-            "lastTimestamp": None,
-            "reportingComponent": "",
-            "reportingInstance": "",
-            "source": {},
-        }
-    },
-}
-"""The required fields with their empty values, by kind and path (`a.b[]` = each item of the list)."""
-
-
-def complete(kind: str, data: dict[str, Any]) -> dict[str, Any]:
-    """Add the required fields of the kind to an object, in place, and return it."""
-    for steps, fields in _STEPS.get(kind, ()):
-        for place in _places(data, steps):
-            for name, empty in fields.items():
-                if name not in place:
-                    place[name] = dict(empty) if isinstance(empty, dict) else empty
+def complete(data: dict[str, Any]) -> dict[str, Any]:
+    """Add the required fields of the kind to an object with apiVersion and kind, in place, and return it."""
+    name = _type_of_kind(data["apiVersion"], data["kind"])
+    if name:
+        _fill(data, name)
     return data
 
 
-_STEPS = {
-    kind: [
-        ([(step.removesuffix("[]"), step.endswith("[]")) for step in path.split(".") if step], fields)
-        for path, fields in paths.items()
-    ]
-    for kind, paths in REQUIRED.items()
-}
-"""`REQUIRED` with each path split into steps: a field, and whether the step goes to each item of its list."""
+def _fill(data: dict[str, Any], name: str) -> None:
+    empty, parts = _type(name)
+    for field, value in empty.items():
+        if field not in data:
+            data[field] = {} if value == {} else value
+    for field, part, shape in parts:
+        value = data.get(field)
+        if value is not None:
+            _fill_items(value, part, shape)
 
 
-def _places(data: dict[str, Any], steps: list[tuple[str, bool]]) -> list[dict[str, Any]]:
-    found: list[Any] = [data]
-    for name, listed in steps:
-        found = [one[name] for one in found if isinstance(one, dict) and name in one]
-        if listed:
-            found = [item for items in found if isinstance(items, list) for item in items]
-    return [one for one in found if isinstance(one, dict)]
+def _fill_items(value: Any, name: str, shape: str) -> None:
+    if not shape:
+        if isinstance(value, dict):
+            _fill(value, name)
+    elif shape[0] == "*":
+        for item in value if isinstance(value, list) else ():
+            _fill_items(item, name, shape[1:])
+    else:
+        for item in value.values() if isinstance(value, dict) else ():
+            _fill_items(item, name, shape[2:])
+
+
+@lru_cache(maxsize=1)
+def _lines() -> dict[str, str]:
+    """Return type with package -> its fields as text."""
+    found: dict[str, str] = {}
+    package = ""
+    for line in package_data.files("kitlib.api").joinpath("required_fields.txt").read_text().splitlines():
+        if line.startswith("["):
+            package = line.strip("[]")
+        else:
+            name, _, fields = line.partition(": ")
+            found[f"{package}.{name}"] = fields
+    return found
+
+
+@cache
+def _type(name: str) -> _Type:
+    package = name.rpartition(".")[0]
+    empty: dict[str, Any] = {}
+    parts = []
+    for field in _lines()[name].split("; "):
+        match = _FIELD.fullmatch(field)
+        assert match is not None, field
+        key, value, part, shape = match.groups()
+        if value is not None:
+            empty[key] = json.loads(value)
+        if part:
+            parts.append((key, part if "." in part else f"{package}.{part}", shape))
+    return _Type(empty, tuple(parts))
+
+
+@cache
+def _type_of_kind(api_version: str, kind: str) -> str:
+    """Return the type of a kind, of another version if the table lacks this one; "" for an unknown kind."""
+    group, _, version = api_version.rpartition("/")
+    package = group.partition(".")[0] or "core"
+    exact = f"{package}.{version}.{kind}"
+    if exact in _lines():
+        return exact
+    others = (name for name in _lines() if name.startswith(f"{package}.") and name.endswith(f".{kind}"))
+    return next(others, "")

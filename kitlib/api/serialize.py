@@ -376,7 +376,7 @@ def _fields(type_: type[KubeStruct]) -> list[tuple[str, str, Any, bool]]:
     for f in msgspec.structs.fields(type_):
         made = f.default_factory() if f.default_factory is not msgspec.NODEFAULT else f.default
         is_struct = isinstance(made, KubeStruct)
-        always = is_struct or f.encode_name in ("apiVersion", "kind")
+        always = is_struct or (made and f.encode_name in ("apiVersion", "kind"))
         found.append((f.encode_name, f.name, None if always else made, is_struct))
     return found
 

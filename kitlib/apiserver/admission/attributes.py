@@ -38,7 +38,7 @@ def shown(obj: KubeObject | None) -> dict[str, Any] | None:
         return None if obj is None else to_dict(obj)
     from kitlib.api.required_fields import complete
 
-    return complete(obj.kind, to_dict(obj))
+    return complete(to_dict(obj))
 
 
 class Deletion(msgspec.Struct, frozen=True):

@@ -117,11 +117,11 @@ def _generate_selector(job: Job) -> None:
     if job.spec.manual_selector:
         return
     own = {_CONTROLLER_UID: job.metadata.uid, _JOB_NAME: job.metadata.name}
-    labels = job.spec.template.metadata.labels
-    labels = job.spec.template.metadata.labels = dict(labels)
+    labels = job.spec.template.metadata.labels = dict(job.spec.template.metadata.labels)
     for key, value in own.items():
         labels.setdefault(key.removeprefix("batch.kubernetes.io/"), value)
         labels.setdefault(key, value)
     selector = job.spec.selector = job.spec.selector or LabelSelector()
     selector.match_labels = {**selector.match_labels}
     selector.match_labels.setdefault(_CONTROLLER_UID, job.metadata.uid)
+    job.metadata.labels = job.metadata.labels or dict(labels)  # the defaults of a read from storage

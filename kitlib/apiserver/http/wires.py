@@ -108,12 +108,13 @@ class Wires:
 def form(served: APIResource, obj: Any) -> Object:
     """Return an object of the served version in the wire form, with defaults and the fields that its type requires."""
     data = to_dict(obj)
-    data["apiVersion"], data["kind"] = served.group_version, served.kind
     with_served_times(data, custom=served.schema is not None)
-    if served.schema is None:
-        complete(served.kind, data)
-    else:
-        fill(data, served.schema)
     if served.group == EVENTS:
-        return served_event(data)
-    return to_v1(data) if served.group_version == _OLD_AUTOSCALING else data
+        data = served_event(complete(data))
+    elif served.group_version == _OLD_AUTOSCALING:
+        data = to_v1(complete(data))
+    data["apiVersion"], data["kind"] = served.group_version, served.kind
+    if served.schema is None:
+        return complete(data)
+    fill(data, served.schema)
+    return data

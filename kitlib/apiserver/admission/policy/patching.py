@@ -71,7 +71,7 @@ def json_patch(obj: KubeObject, value: list[Any], schema: Schema) -> KubeObject:
         InternalError: the result is not a valid object of the kind.
     """
     operations = [_operation(one) for one in value]
-    data = complete(obj.kind, to_dict(obj))
+    data = complete(to_dict(obj))
     try:
         patched = apply_json_patch(data, operations)
     except UnmetTest:
