@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -68,6 +69,16 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Let a run of the last try succeed that has none of the tests: a stage may consist of several runs."""
     if os.environ.get(LAST_TRY) and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
         session.exitstatus = pytest.ExitCode.OK
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Tell each failure in the gate when it happens: a stage that is stopped prints no summary."""
+    if os.environ.get("KITLIB_SECOND_RUN") and report.outcome not in ("passed", "skipped"):
+        told = str(report.longrepr).strip().splitlines()
+        print(
+            f"\n-- {report.nodeid} ({report.when}): {told[-1][:200] if told else ''}", file=sys.__stdout__, flush=True
+        )
 
 
 def _repeat(items: list[pytest.Item]) -> None:

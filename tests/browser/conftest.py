@@ -23,6 +23,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 import fronts
 import vscode_front
 
+from tests.sizes import NIGHTLY
+
+collect_ignore = [] if NIGHTLY else ["test_widget_speed_long.py"]
+
 _FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -128,7 +132,7 @@ def open_cells(browser, servers, shared_page, front, artifacts, request):
             if front != "vscode":  # it has themes of its own
                 fronts.use_theme(folder, "JupyterLab Dark" if dark else "JupyterLab Light")
         pages.append(page)
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(60_000)
         page.problems = []
         page.on("pageerror", noted)
         return page

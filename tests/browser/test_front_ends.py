@@ -15,7 +15,7 @@ def says(page, words, place=0):
     page.wait_for_function(
         "([where, i, words]) => document.querySelectorAll(where)[i]?.innerText.includes(words)",
         arg=[STATUS, place, words],
-        timeout=30_000,
+        timeout=90_000,
     )
 
 

@@ -14,7 +14,7 @@ def sentence(page):
     return page.locator(STATUS).first.inner_text()
 
 
-def wait_for_words(page, words, timeout=20_000):
+def wait_for_words(page, words, timeout=60_000):
     page.wait_for_function(
         "([where, words]) => [...document.querySelectorAll(where)].some(e => e.innerText.includes(words))",
         arg=[STATUS, words],

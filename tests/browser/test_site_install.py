@@ -48,7 +48,7 @@ def site(browser):
 @pytest.mark.parametrize("silent", [True, False], ids=["silent", "away"])
 def test_a_plain_word_stands_there_within_five_seconds(site, silent):
     page = site((lambda route: None) if silent else (lambda route: route.abort()))
-    page.wait_for_function("() => window.told", timeout=30_000)
+    page.wait_for_function("() => window.told", timeout=90_000)
     place = page.locator("#place")
     assert place.get_attribute("role") == "alert"
     assert "Python cannot be loaded" in place.inner_text()
@@ -59,7 +59,7 @@ def test_a_plain_word_stands_there_within_five_seconds(site, silent):
 def test_a_server_that_is_only_slow_still_brings_python(site):
     waiting = []
     page = site(lambda route: waiting.append(route))
-    page.wait_for_function("() => window.told", timeout=30_000)
+    page.wait_for_function("() => window.told", timeout=90_000)
     waiting[0].fulfill(status=200, headers={"access-control-allow-origin": "*"})
     page.wait_for_selector("#place[role=status] progress")
     assert "cannot" not in page.locator("#place").inner_text()

@@ -101,7 +101,7 @@ def test_the_start_page_and_the_first_lesson_run_in_the_courses_folder(browser, 
     for path in (start, lesson):
         code_cells = sum(cell["cell_type"] == "code" for cell in json.loads(path.read_text())["cells"])
         page = browser.new_page(viewport={"width": 1400, "height": 9000}, reduced_motion="reduce")
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(60_000)
         vscode_front.open_notebook(page, address, folder / "course", "notebooks", path.name)
         outputs = vscode_front.run_all(page, code_cells, wait=240)
         if path == start:

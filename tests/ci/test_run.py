@@ -104,16 +104,40 @@ def test_what_fails_alone_too_is_a_failure(checkout: Path, alone: str) -> None:
     assert (code, output[-1]) == (1, "3 passed, 1 failed")
 
 
-def test_many_failures_or_one_of_another_stage_are_not_tried_again(checkout: Path) -> None:
-    many = [f"tests/engine/test_a.py::test_{number}" for number in range(4)]
-    failing(checkout, "engine", *many, alone="echo '4 passed in 2.00s'; exit 0")
-    assert run(checkout, "engine")[1][-1] == "3 passed, 4 failed"
+MANY = [f"tests/engine/test_a.py::test_{number}" for number in range(4)]
+
+
+def test_a_stage_that_failed_by_more_is_run_again_as_a_whole(checkout: Path) -> None:
+    failing(checkout, "engine", *MANY, alone="echo '4 passed in 2.00s'; exit 0")
+    path = checkout / ".ci" / "engine"  # a run of the whole stage has no list of tests
+    whole = "if [ -e again ]; then echo '7 passed in 9.00s'; exit 0; fi; touch again"
+    path.write_text(path.read_text().replace("#!/bin/bash", f"#!/bin/bash\n{whole}", 1))
+    code, output = run(checkout, "engine")
+    assert (code, output[-1]) == (0, "7 passed, 0 failed")
+    assert "  passed only alone, after all else: the whole stage engine" in output
+    assert not [line for line in output if "needed a second run" in line]  # those of the run that does not count
+
+
+@pytest.mark.parametrize(
+    "again", ["7 passed, 1 failed in 9.00s", "6 passed, 1 skipped in 9.00s", "1 error in 0.10s", "nothing"]
+)
+def test_a_stage_that_fails_as_a_whole_too_is_a_failure(checkout: Path, again: str) -> None:
+    failing(checkout, "engine", *MANY, alone="exit 1")
+    path = checkout / ".ci" / "engine"
+    whole = f"if [ -e again ]; then echo '{again}'; exit 0; fi; touch again"
+    path.write_text(path.read_text().replace("#!/bin/bash", f"#!/bin/bash\n{whole}", 1))
+    code, output = run(checkout, "engine")
+    assert (code, output[-1]) == (1, "3 passed, 4 failed")
+
+
+def test_two_stages_or_one_of_another_kind_are_not_tried_again(checkout: Path) -> None:
     failing(checkout, "engine", SPACES, alone="echo '1 passed in 2.00s'; exit 0")
-    code, output = run(checkout, "house", "engine")
-    assert (code, output[-1]) == (1, "3 passed, 2 failed")
-    summary = ["short test summary info", f"FAILED {SPACES}", "1 failed in 1.00s"]
-    script(checkout, "engine", *summary, "3 passed, 1 error in 0.10s", "exit 1")
-    assert run(checkout, "engine")[1][-1] == "3 passed, 2 failed"
+    assert run(checkout, "house", "engine")[1][-1] == "3 passed, 2 failed"
+    for stage in ("engine", "browser"):
+        failing(checkout, stage, *MANY, alone="exit 1")
+    code, output = run(checkout, "engine", "browser")
+    assert (code, output[-1]) == (1, "6 passed, 8 failed")
+    assert not [line for line in output if "once more and alone" in line]
 
 
 @pytest.mark.thorough  # a second of a processor
