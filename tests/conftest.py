@@ -74,11 +74,11 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Tell each failure in the gate when it happens: a stage that is stopped prints no summary."""
-    if os.environ.get("KITLIB_SECOND_RUN") and report.outcome not in ("passed", "skipped"):
-        told = str(report.longrepr).strip().splitlines()
-        print(
-            f"\n-- {report.nodeid} ({report.when}): {told[-1][:200] if told else ''}", file=sys.__stdout__, flush=True
-        )
+    told = os.environ.get("KITLIB_SECOND_RUN") and not os.environ.get("PYTEST_XDIST_WORKER")
+    if told and report.outcome not in ("passed", "skipped"):
+        crash = getattr(report.longrepr, "reprcrash", None)
+        lines = str(crash.message if crash else report.longrepr).strip().splitlines()
+        print(f"\n-- {report.nodeid} ({report.when}): {' '.join(lines)[:300]}", file=sys.__stdout__, flush=True)
 
 
 def _repeat(items: list[pytest.Item]) -> None:
