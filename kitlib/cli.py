@@ -88,7 +88,7 @@ def _run(options: argparse.Namespace) -> int:
     try:
         return int(options.run(options) or 0)
     except KitError as error:
-        sys.stderr.write(f"kitlib: {error}\n")
+        sys.stderr.write(f"kitlib: {arguments.one_line(str(error))}\n")
         return 2
     except (BrokenPipeError, InterruptedError):
         raise

@@ -29,7 +29,7 @@ from kitlib.advisor.unreported import budget_gaps
 from kitlib.advisor.what_if_answer import Effect, WhatIf, node_uses
 from kitlib.api.collector import collector_paused
 from kitlib.api.core import TERMINAL_PHASES, Event, Node, Pod
-from kitlib.api.errors import KitError, NotFound
+from kitlib.api.errors import KitError, ManifestError, NotFound
 from kitlib.api.meta import Condition, KubeObject, OwnerReference, with_condition
 from kitlib.api.release import RELEASES, Release
 from kitlib.api.resource import Quantity, QuantityError
@@ -176,6 +176,8 @@ class _Trial:
         try:
             text = self.manifests.get(file)
             self.cluster.apply(f"{text}\n" if text is not None else Path(file))
+        except ManifestError:  # nothing that could be asked of a server
+            raise
         except KitError as error:
             self.refused.append(str(error))
         self.cluster.advance(SETTLE)

@@ -48,7 +48,7 @@ class Parser(argparse.ArgumentParser):
 
 def nearest_of(given: str, valid: Sequence[str]) -> str:
     """Return ` (did you mean X?)`, or "" if no valid value is similar."""
-    near = difflib.get_close_matches(given, valid, 1, 0.6)
+    near = difflib.get_close_matches(given.lower(), valid, 1, 0.6)
     return f" (did you mean {near[0]}?)" if near else ""
 
 
@@ -92,6 +92,13 @@ def number(least: float, *, above: bool = False) -> Callable[[str], float]:
 port = whole(1, 65535)
 port_or_any = whole(0, 65535)
 """Converts a port number; 0 = a free port."""
+
+
+def file_name(text: str) -> str:
+    """Return the name of a file; an empty one, as of a variable that is not set, is refused."""
+    if not text:
+        raise argparse.ArgumentTypeError("the name of a file is expected, got ''")
+    return text
 
 
 def file_named(*endings: str) -> Callable[[str], Path]:

@@ -31,8 +31,8 @@ def add(commands: Any) -> None:
     )
     made.add_argument(
         "--controller",
-        default="",
-        help="show only the files of this controller: cpu, memory or pids (default: cpu and memory)",
+        choices=("cpu", "cpuset", "memory", "pids"),
+        help="show only the files of this controller (default: cpu and memory)",
     )
     made.add_argument("--all", action="store_true", help="also show the pods of kube-system")
     made.add_argument("--json", action="store_true", help="print the whole tree, with reasons and sources, as JSON")
@@ -91,7 +91,7 @@ def _compare(tree: CgroupTree, differences: list[Difference]) -> None:
         out.print(f"  {difference}", markup=False)
 
 
-def _show(tree: CgroupTree, observed: CgroupTree, controller: str, *, hidden: bool) -> None:
+def _show(tree: CgroupTree, observed: CgroupTree, controller: str | None, *, hidden: bool) -> None:
     from kitlib.views import TreeView
     from kitlib.views.terminal import console
 

@@ -7,7 +7,10 @@ import atexit
 import gc
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from kitlib.commands.arguments import file_name
 
 if TYPE_CHECKING:
     from kitlib.advisor.dump import Dump
@@ -17,12 +20,18 @@ if TYPE_CHECKING:
 def add_dump_options(parser: argparse.ArgumentParser) -> None:
     """Add the options for the source of a cluster's objects and for the output format."""
     parser.add_argument(
-        "-f", "--file", action="append", help="file with the output of kubectl get (default: standard input)"
+        "-f",
+        "--file",
+        type=file_name,
+        action="append",
+        help="file with the output of kubectl get (default: standard input)",
     )
     parser.add_argument("--live", action="store_true", help="read the cluster of your kubeconfig (only list requests)")
     parser.add_argument("--context", default="", help="context of the kubeconfig to read; implies --live")
     parser.add_argument(
-        "--kubeconfig", default="", help="path of the kubeconfig for --live (default: $KUBECONFIG, ~/.kube/config)"
+        "--kubeconfig",
+        type=file_name,
+        help="path of the kubeconfig for --live (default: $KUBECONFIG, ~/.kube/config)",
     )
     parser.add_argument("--release", help="Kubernetes release, 1.23 to 1.37 (default: that of the newest kubelet)")
     parser.add_argument("--redact", action="store_true", help="replace the names of nodes, pods and labels")
@@ -47,7 +56,7 @@ def sources_of(options: argparse.Namespace) -> list[Source]:
     from kitlib.api.serialize import read_source
 
     if options.file:
-        return list(options.file)
+        return [Path(file) for file in options.file]  # a path, whatever characters its name has
     text, _ = read_source(sys.stdin)
     return [f"{text}\n" if isinstance(text, str) else text]  # a line break prevents that text is taken for a path
 
@@ -67,7 +76,7 @@ def read_dump(options: argparse.Namespace, sources: list[Source] | None = None) 
 
     no_collection_at_exit()
     if is_live(options):
-        return read_cluster(options.kubeconfig, context=options.context, release=options.release)
+        return read_cluster(options.kubeconfig or "", context=options.context, release=options.release)
     return Dump.read(*(sources if sources is not None else sources_of(options)), release=options.release)
 
 

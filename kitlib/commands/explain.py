@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from kitlib.commands.arguments import file_name
 from kitlib.commands.dump_options import add_dump_options, is_live, read_dump, redactor, sources_of
 
 if TYPE_CHECKING:
@@ -43,7 +44,9 @@ def add(commands: Any) -> None:
         "--from", dest="before", metavar="RELEASE", help="print the changes from this release to the release of --to"
     )
     made.add_argument("--to", dest="after", metavar="RELEASE", help="later release (default: the newest)")
-    made.add_argument("--kubelet", metavar="FILE", help="with --from: file with the nodes' KubeletConfiguration")
+    made.add_argument(
+        "--kubelet", type=file_name, metavar="FILE", help="with --from: file with the nodes' KubeletConfiguration"
+    )
     made.add_argument("--no-remedies", action="store_true", help="do not search for changes that help")
     made.add_argument("--json", action="store_true", help="print the answer as JSON")
     made.set_defaults(run=run)
@@ -64,6 +67,8 @@ def _run(options: argparse.Namespace) -> int:
     from kitlib.api.errors import KitError
     from kitlib.api.serialize import read_source
 
+    if options.kubelet and not options.before:
+        raise KitError("--kubelet needs --from: the settings count for a change of release")
     if options.message is not None:
         return _message(decode(options.message), options.json)
     if is_live(options):

@@ -38,7 +38,7 @@ def add(commands: Any) -> None:
     saving.add_argument("file", type=file_named(".tar"), help="path of the image archive, NAME.tar")
     saving.set_defaults(run=save)
     loading = does.add_parser("load", help="read it from such a file")
-    loading.add_argument("file")
+    loading.add_argument("file", help="path of an archive that kitlib image save wrote")
     loading.set_defaults(run=load)
 
 

@@ -46,6 +46,10 @@ def run(options: argparse.Namespace) -> int:
         raise KitError("FOLDER is required: kitlib site FOLDER")
     if options.serve:
         return _serve(options)
+    if options.prefix != "/":
+        from kitlib.api.errors import KitError
+
+        raise KitError("--prefix needs --serve: a built site works below any path")
     from kitlib.lab.site import build_site, python_from
 
     made = build_site(options.folder, pyodide=options.pyodide)

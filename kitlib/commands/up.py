@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from kitlib.commands.arguments import number, port_or_any, whole
+from kitlib.commands.arguments import file_name, number, port_or_any, whole
 
 COMPONENTS = ("kube-controller-manager", "kube-scheduler")
 
@@ -35,20 +35,23 @@ def add(commands: Any) -> None:
     made.add_argument("--nodes", type=whole(0), default=3, help="number of nodes (default: 3)")
     made.add_argument(
         "--kubelet-config",
-        default="",
+        type=file_name,
         metavar="FILE",
         help="file with a KubeletConfiguration for all nodes; can also be one of the manifests",
     )
     made.add_argument(
         "--machines",
-        default="",
+        type=file_name,
         metavar="FILE",
         help="file that describes each node, instead of --nodes: a YAML list of nodes as for Cluster.simulated (name, "
         "cpus, memory, labels, kubelet, ...), or Node manifests",
     )
     made.add_argument("--release", default="", help="Kubernetes release (default: the newest)")
     made.add_argument(
-        "--kubeconfig", default="", metavar="FILE", help="path of the kubeconfig to write (default: a temporary file)"
+        "--kubeconfig",
+        type=file_name,
+        metavar="FILE",
+        help="path of the kubeconfig to write (default: a temporary file)",
     )
     made.add_argument("--merge", action="store_true", help="also add the cluster to your own kubeconfig")
     made.add_argument(
@@ -88,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
             with service.lock:
                 for manifest in options.manifests:
                     objects = _objects(manifest)
-                    cluster.apply(manifest if objects is None else objects)
+                    cluster.apply(Path(manifest) if objects is None else objects)
             if options.viewer:
                 _add_viewer(cluster, service)
             merged = _merge(service.config) if options.merge else None

@@ -7,7 +7,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+from kitlib.commands.arguments import file_name
 from kitlib.commands.dump_options import add_dump_options, read_dump, redactor
+
+_OF_KUBELETS = ("pressure", "resize", "vertical")
+"""Questions whose answer depends on the kubelets' settings."""
 
 
 def add(commands: Any) -> None:
@@ -27,9 +31,14 @@ def add(commands: Any) -> None:
     made.add_argument("--force", action="store_true", help="for drain: also evict pods without a controller")
     made.add_argument("--delete-emptydir-data", action="store_true", help="for drain: also evict pods with an emptyDir")
     made.add_argument(
-        "--kubelet", metavar="FILE", help="for pressure and resize: file with the nodes' KubeletConfiguration"
+        "--kubelet",
+        type=file_name,
+        metavar="FILE",
+        help="for pressure, resize and vertical: file with the nodes' KubeletConfiguration",
     )
-    made.add_argument("--picture", metavar="FILE", help="SVG file for a picture of the nodes before and after")
+    made.add_argument(
+        "--picture", type=file_name, metavar="FILE", help="SVG file for a picture of the nodes before and after"
+    )
     made.add_argument("--json", action="store_true", help="print the answer as JSON")
     made.set_defaults(run=run)
 
@@ -37,10 +46,13 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     from kitlib.advisor.what_if import what_if
     from kitlib.advisor.what_if_answer import as_data, in_text
+    from kitlib.api.errors import KitError
     from kitlib.kubelet.app.read import read_settings
 
     dump = read_dump(options)
     questions = [part.strip() for part in " ".join(options.question).split(" then ")]
+    if options.kubelet and not any(question.startswith(_OF_KUBELETS) for question in questions):
+        raise KitError(f"--kubelet counts for {', '.join(_OF_KUBELETS)}: none of them is asked")
     settings = read_settings(options.kubelet, release=dump.release) if options.kubelet else None
     flags = {"force": options.force, "delete_emptydir_data": options.delete_emptydir_data}
     found = what_if(dump, questions, settings=settings, **flags)

@@ -103,6 +103,10 @@ def run(options: argparse.Namespace) -> int:
 
     if options.rehearse:
         return _rehearse(options)
+    if options.without_roster:
+        raise KitError("--without-roster needs --rehearse N")
+    if options.trainer:
+        trainers_edition.labs_of(options.trainer, options.variant)  # before anything is written
     people = roster.read(options.roster) if options.roster else ()
     limits = Limits(max(options.learners, len(people)), options.memory, options.cpus, options.processes)
     nodes = NodesNamespace(

@@ -150,8 +150,8 @@ def make_bundle(
     if not target.name.endswith((".tar.gz", ".tgz", ".tar")):
         raise KitError(f"{target}: a name ending in .tar.gz, .tgz or .tar is expected")
     targets = _targets(pythons, platforms)
-    if image is not None and not Path(image).is_file():
-        raise KitError(f"{image}: no such image; make one with kitlib image save")
+    if image is not None:
+        _check_image(Path(image))
     try:
         with tempfile.TemporaryDirectory(prefix="kitlib-bundle-") as temporary:
             root = Path(temporary) / "kitlib-course"
@@ -164,6 +164,24 @@ def make_bundle(
     except OSError as error:
         raise KitError(f"{target}: {error.strerror or error}") from error
     return Bundle(target, count, target.stat().st_size, image is not None)
+
+
+def _check_image(image: Path) -> None:
+    """Refuse what no engine would load, before packages are collected for minutes.
+
+    Raises:
+        KitError: the file is missing, or is not an archive as `docker save` writes it (the OCI image layout, or
+            manifest.json).
+    """
+    if not image.is_file():
+        raise KitError(f"{image}: no such image; make one with kitlib image save")
+    try:
+        with tarfile.open(image) as archive:
+            names = {name.removeprefix("./") for name in archive.getnames()}
+    except (OSError, tarfile.TarError):
+        names = set()
+    if not names & {"manifest.json", "index.json"}:
+        raise KitError(f"{image}: not an archive of an image; make one with kitlib image save")
 
 
 def _this_platform() -> str:

@@ -88,7 +88,10 @@ def confirmed(progress: str | Path, name: str, issuer: str, lab: str = CAPSTONE)
     definition = submissions.course_labs().get(lab)
     if definition is None:
         raise KitError(f"no lab {lab!r} in this installation")
-    sent = submissions.read(Path(progress))
+    try:
+        sent = submissions.read(Path(progress))
+    except KitError as error:
+        raise KitError(f"{progress}: {error}") from error
     owner = collected.account_of(Path(progress)) or "".join(sent.owners[:1])
     if others := set(sent.owners) - {owner}:
         raise KitError(f"{progress}: written by {', '.join(sorted({owner, *others}))}: one account is expected")
@@ -152,8 +155,10 @@ def verify(file: str | Path, key: str | Path) -> Statement:
     except (OSError, ValueError) as error:
         raise KitError(f"{file} with {key}: {error}") from error
     found = _MARK.search(text)
+    if found is None:
+        raise KitError(f"{file}: not a certificate: there is no statement of kitlib in it")
     try:
-        data: Any = json.loads(found[1].replace("<\\/", "</")) if found else None
+        data: Any = json.loads(found[1].replace("<\\/", "</"))
         check_format(data["statement"], FORMAT, str(file))
         statement = convert(data["statement"], Statement)
         signature = base64.b64decode(data["signature"], validate=True)

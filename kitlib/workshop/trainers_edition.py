@@ -54,6 +54,21 @@ Say so in the morning, and until when you keep it. To delete everything: stop th
 """
 
 
+def labs_of(source: Path, seed: int = 0) -> list[LabFolder]:
+    """Return the labs of a checkout's folder `labs`.
+
+    Raises:
+        KitError: no lab in it has solutions.
+    """
+    labs = [LabFolder.read(path.parent, seed) for path in sorted(source.glob("*/lab.toml"))]
+    if not any((lab.path / SOLUTIONS).exists() for lab in labs):
+        raise KitError(
+            f"{source}: no lab with {SOLUTIONS} here; an installed kit has no solutions: name the `labs` folder of a "
+            "checkout of the source"
+        )
+    return labs
+
+
 def write(folder: Path, source: Path, *, seed: int = 0, people: Sequence[Person] = ()) -> list[str]:
     """Write the trainer's edition and return the names of the files.
 
@@ -66,12 +81,7 @@ def write(folder: Path, source: Path, *, seed: int = 0, people: Sequence[Person]
     Raises:
         KitError: the folder cannot be written, or `source` has no solutions.
     """
-    labs = [LabFolder.read(path.parent, seed) for path in sorted(source.glob("*/lab.toml"))]
-    if not any((lab.path / SOLUTIONS).exists() for lab in labs):
-        raise KitError(
-            f"{source}: no lab with {SOLUTIONS} here; an installed kit has no solutions: name the `labs` folder of a "
-            "checkout of the source"
-        )
+    labs = labs_of(source, seed)
     texts = {f"{lab.name}.md": lab_text(lab) for lab in labs}
     texts |= {
         "questions.md": questions(),

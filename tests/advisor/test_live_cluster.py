@@ -110,7 +110,7 @@ def test_without_nodes_nothing_can_be_said(kubeconfig: str) -> None:
 
 
 def test_a_context_that_there_is_not_and_a_server_that_does_not_answer_are_named(kubeconfig: str) -> None:
-    with pytest.raises(KitError, match=r"kubeconfig: .*nowhere"):
+    with pytest.raises(KitError, match=r"config: not a kubeconfig .*nowhere"):
         read_cluster(kubeconfig, context="nowhere")
     path = Path(kubeconfig)
     path.write_text(path.read_text().replace("127.0.0.1:", "127.0.0.1:1#"))

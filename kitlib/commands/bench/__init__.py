@@ -42,7 +42,7 @@ def add(commands: Any) -> None:
     made.add_argument(
         "--workload", action="append", help="scheduler: basic, spread, antiaffinity, preempt, mixed or unlike"
     )
-    made.add_argument("--points", type=whole(1), default=10_000, help="sweep: number of scenarios (default: 10000)")
+    made.add_argument("--points", type=whole(1), help="sweep: number of scenarios (default: 10000)")
     made.add_argument("--runs", type=whole(1), default=RUNS, help=f"number of runs (default: {RUNS})")
     made.add_argument("--json", action="store_true", help="print the results as JSON")
     made.add_argument(
@@ -54,6 +54,12 @@ def add(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from kitlib.api.errors import KitError
+
+    belongs = {"--workload": "scheduler", "--nodes": "scheduler", "--points": "sweep"}
+    for option, what in belongs.items():
+        if options.what != what and getattr(options, option[2:]) is not None:
+            raise KitError(f"{option} belongs to kitlib bench {what}; {options.what} does not use it")
     if options.compare:
         return _compare(options)
     figures = _measures()[options.what](options)

@@ -105,7 +105,7 @@ def sweep(options: argparse.Namespace) -> list[Figure]:
     from kitlib.study.sweeps import Sweep
     from kitlib.study.sweeps.grid import points
 
-    definition, count, figures = example("max-skew"), max(1, options.points), list[Figure]()
+    definition, count, figures = example("max-skew"), options.points or 10_000, list[Figure]()
     grid = points(definition.grid, count // 16 + 1)[:count]
     found: list[list[Any]] = []
     taken: dict[int, list[float]] = {1: [], 2: []}

@@ -65,12 +65,13 @@ def api_client(kubeconfig: str = "", context: str = "") -> Any:
     try:
         config.load_kube_config(_file(kubeconfig), context or None, configuration)
     except config.ConfigException as error:
+        problem = KitError(f"{_file(kubeconfig) or '~/.kube/config'}: not a kubeconfig that can be used: {error}")
+        if kubeconfig or context:
+            raise problem from None
         try:
-            if kubeconfig or context:
-                raise KitError(f"kubeconfig: {error}") from None
             config.load_incluster_config(configuration)
         except config.ConfigException:
-            raise KitError(f"kubeconfig: {error}") from None
+            raise problem from None
     configuration.retries = 1
     if not configuration.verify_ssl:  # the user's choice in the kubeconfig: no warning with every request
         import urllib3

@@ -295,8 +295,10 @@ def _checked_import(client: Any, root: Path, *, systemd: bool) -> str:
     try:
         lacking = missing_packages(root, systemd=systemd)
         hopeless = bool(lacking) and not can_install(root)
-    except (OSError, tarfile.TarError) as error:
-        raise ImageError(f"{root}: neither a directory nor a tar archive of a root file system: {error}") from error
+    except tarfile.TarError as error:  # its text is a list of all compressions that were tried
+        raise ImageError(f"{root}: neither a directory nor a tar archive of a root file system") from error
+    except OSError as error:
+        raise ImageError(f"{root}: cannot be read: {error.strerror or error}") from error
     if hopeless:
         raise ImageError(f"{root}: nothing was built{_lacks(root, systemd=systemd)}")
     return _import(client, root, f"{_named(BASE, systemd)}-import")

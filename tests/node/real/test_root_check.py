@@ -65,7 +65,7 @@ def test_packages_are_added_where_the_root_can_install_them(tmp_path: Path) -> N
             ("bin/sh",),
             r"nothing was built\. It lacks python3, crun, stress-ng, procps; without a network: debootstrap ",
         ),
-        (None, "neither a directory nor a tar archive of a root file system"),
+        (None, r"root: neither a directory nor a tar archive of a root file system$"),
     ],
 )
 def test_a_root_of_which_no_node_can_be_made_is_refused_before_the_engine_is_asked(
