@@ -27,6 +27,7 @@ from kitlib.node.common.workload import FOREVER, Phase, Workload
 from kitlib.node.real.cgroupfs import RealCgroupFS
 from kitlib.node.real.oci import workload_command
 from kitlib.node.simulated.kernel import Kernel
+from tests.vm.puppet import FILE as PUPPET_FILE
 
 BASE = "/bench"
 PATIENCE = 60.0
@@ -198,6 +199,7 @@ class Real(Side):
         """End every process of the bench, remove every cgroup of it."""
         for one in self.made.values():
             one.end()
+            Path(f"{PUPPET_FILE}{one.pid}").unlink(missing_ok=True)  # hundreds of them fill the disk
         self.made.clear()
         if self.fs.exists(BASE):
             self._remove(BASE)

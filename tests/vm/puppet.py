@@ -12,6 +12,8 @@ import socket
 import sys
 
 MADV_NOHUGEPAGE, MADV_POPULATE_WRITE = 15, 23
+FILE = "/var/tmp/puppet-"
+"""Path of a puppet's file without its process id, which ends it."""
 
 
 def obey(path: str) -> None:
@@ -39,8 +41,7 @@ def obey(path: str) -> None:
             except OSError as error:
                 say(error.errno)
         elif verb == "cache":  # so many bytes of page cache, clean, so that they can be given back at once
-            name = f"/var/tmp/puppet-{os.getpid()}"
-            with open(name, "wb") as file:
+            with open(f"{FILE}{os.getpid()}", "wb") as file:
                 for _ in range(int(argument) >> 20):
                     file.write(bytes(1 << 20))
                 file.flush()

@@ -60,9 +60,12 @@ class Allocation:
         """
         limit = self._ledger.high(path) if file == "memory.high" else self._ledger.limit(path)
         while limit is not None and self._ledger.usage(path) > limit:
+            from kitlib.node.simulated.scanning import scanned  # loaded with the first limit below the usage
+
             excess = self._ledger.usage(path) - limit
+            wanted = excess if self._kernel.version == 1 else scanned(excess, self._reclaim.inactive(path))
             # memory.high only reclaims (memory_high_write), and v1 has refused a limit that reclaim cannot reach.
-            if self._reclaim.reclaim(path, excess) >= excess or file != "memory.max":
+            if self._reclaim.reclaim(path, wanted) >= excess or file != "memory.max":
                 return
             first = next(self._kernel.below(path), None)
             if first is None or not self._out_of_memory(path, first):

@@ -116,6 +116,11 @@ class Reclaim:
         whole = sum(self._available(path, having, ("memory.min",), _anonymous).values())
         return min(whole, self._ledger.free_swap("/"))
 
+    def inactive(self, path: str) -> list[int]:
+        """Return the bytes of unprotected inactive page cache of each cgroup below one."""
+        having = [holder for holder in self._holders(path) if holder.cache]
+        return list(self._available(path, having, ("memory.min", "memory.low"), _inactive).values())
+
     def _available(self, path: str, having: list[Holder], files: tuple[str, ...], amount: Amount) -> dict[str, int]:
         """Return the bytes that this round may take of the memory charged to each cgroup, by path."""
         available = {}
