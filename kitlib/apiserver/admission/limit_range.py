@@ -1,9 +1,10 @@
 """LimitRanger admission: a namespace's defaults for containers, and its minimum, maximum and ratio.
 
 The defaults of all LimitRanges are set first; then the limits of containers and pods are checked. A pod without a
-limit is rejected if there is a maximum.
+limit is rejected if there is a maximum. The requests of claims are checked when they are created or expanded.
 
-Source: plugin/pkg/admission/limitranger (PodMutateLimitFunc, PodValidateLimitFunc).
+Source: plugin/pkg/admission/limitranger (PodMutateLimitFunc, PodValidateLimitFunc,
+PersistentVolumeClaimValidateLimitFunc).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from kitlib.api.core import LimitRange, LimitRangeItem, Pod, ResourceList
 from kitlib.api.errors import Forbidden
+from kitlib.api.persistent_volume import PersistentVolumeClaim
 from kitlib.api.podresources import pod_limits, pod_requests
 from kitlib.api.resource import Quantity
 from kitlib.apiserver.admission.attributes import CREATE, AdmissionAttributes
@@ -60,8 +62,30 @@ def check(pod: Pod, ranges: Iterable[LimitRange]) -> None:
                     errors += _broken(item, container.resources.requests, container.resources.limits)
             elif item.type == "Pod":
                 errors += _broken(item, pod_requests(pod), pod_limits(pod))
+    _forbid("pods", pod.name, errors)
+
+
+def check_claim(claim: PersistentVolumeClaim, ranges: Iterable[LimitRange]) -> None:
+    """Check that the requests of a claim satisfy every LimitRange; its limits do not count.
+
+    Raises:
+        Forbidden: with all violated constraints.
+    """
+    requests = claim.spec.resources.requests
+    errors: list[str] = []
+    for limits in ranges:
+        for item in limits.spec.limits:
+            if item.type == "PersistentVolumeClaim":
+                for name, least in sorted(item.min.items()):
+                    errors += _minimum(item.type, name, least, requests.get(name), None)
+                for name, most in sorted(item.max.items()):
+                    errors += _maximum_request(item.type, name, most, requests.get(name))
+    _forbid("persistentvolumeclaims", claim.name, errors)
+
+
+def _forbid(resource: str, name: str, errors: Sequence[str]) -> None:
     if errors:
-        raise Forbidden("pods", pod.name, errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
+        raise Forbidden(resource, name, errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
 
 
 def _broken(item: LimitRangeItem, requests: ResourceList, limits: ResourceList) -> Sequence[str]:
@@ -97,6 +121,13 @@ def _maximum(kind: str, name: str, most: Quantity, request: Quantity | None, lim
     return []
 
 
+def _maximum_request(kind: str, name: str, most: Quantity, request: Quantity | None) -> list[str]:
+    rule = f"maximum {name} usage per {kind} is {most}"
+    if request is None:
+        return [f"{rule}.  No request is specified"]
+    return [f"{rule}, but request is {request}"] if request > most else []
+
+
 def _ratio(kind: str, name: str, most: Quantity, request: Quantity | None, limit: Quantity | None) -> list[str]:
     rule = f"{name} max limit to request ratio per {kind} is {most}"
     if request is None or request.is_zero():
@@ -109,7 +140,7 @@ def _ratio(kind: str, name: str, most: Quantity, request: Quantity | None, limit
 
 
 class LimitRangerPlugin(AdmissionPlugin):
-    """A plugin that checks new and resized pods in namespaces with LimitRanges."""
+    """A plugin that checks new and resized pods, and claims, in namespaces with LimitRanges."""
 
     def admit(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         if about.operation == CREATE and isinstance(about.new, Pod):
@@ -118,3 +149,5 @@ class LimitRangerPlugin(AdmissionPlugin):
     def validate(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         if isinstance(about.new, Pod):
             check(about.new, around.store.list(LimitRange, about.new.namespace, copy=False))
+        elif isinstance(about.new, PersistentVolumeClaim):
+            check_claim(about.new, around.store.list(LimitRange, about.new.namespace, copy=False))

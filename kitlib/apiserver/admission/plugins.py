@@ -31,8 +31,9 @@ def _is_new(about: AdmissionAttributes, *types: type[KubeObject]) -> bool:
 
 
 def _limited(about: AdmissionAttributes, around: AdmissionContext) -> bool:
+    claim = isinstance(about.new, PersistentVolumeClaim) and not about.subresource
     pod = isinstance(about.new, Pod) and (about.subresource == RESIZE or _is_new(about))
-    return pod and bool(around.store.list(LimitRange, about.object.namespace, copy=False))
+    return (claim or pod) and bool(around.store.list(LimitRange, about.object.namespace, copy=False))
 
 
 def _secured(about: AdmissionAttributes, around: AdmissionContext) -> bool:

@@ -4,7 +4,8 @@ A quota counts only the objects that all of its scopes match. A pod in a termina
 for its resources, but still as an object (`count/pods`). If a quota limits CPU or memory, every container must set
 the corresponding request or limit.
 
-Source: apiserver resourcequota.CheckRequest; pkg/quota/v1/evaluator/core (pods.go, services.go, resource_claims.go);
+Source: apiserver resourcequota.CheckRequest; pkg/quota/v1/evaluator/core (pods.go, services.go,
+persistent_volume_claims.go, resource_claims.go);
 quota/v1/generic.
 """
 
@@ -159,7 +160,29 @@ def matches(quota: ResourceQuota, obj: KubeObject, kind: Resource) -> bool:
         if not any(name in _POD_RESOURCES or name.startswith(("requests.", "hugepages-")) for name in quota.spec.hard):
             return False
         return all(_in_scope(obj, scope) for scope in scopes)
-    return not scopes and any(name in quota.spec.hard for name in usage(obj, kind))
+    if not any(name in quota.spec.hard for name in usage(obj, kind)):
+        return False
+    if isinstance(obj, PersistentVolumeClaim):
+        return all(_is_of_volume_class(obj, scope) for scope in scopes)
+    return not scopes
+
+
+def _is_of_volume_class(claim: PersistentVolumeClaim, scope: ScopedResourceSelectorRequirement) -> bool:
+    """Return whether one of a claim's VolumeAttributesClasses is in a scope. Source: pvcMatchesScopeFunc."""
+    status = claim.status
+    target = status.modify_volume_status.target_volume_attributes_class_name if status.modify_volume_status else ""
+    named = (claim.spec.volume_attributes_class_name, status.current_volume_attributes_class_name, target)
+    names = [name for name in named if name]
+    if scope.scope_name != "VolumeAttributesClass" or scope.operator == "Exists":
+        return scope.scope_name == "VolumeAttributesClass" and bool(names)
+    return any(_is_selected(scope, name) for name in names or [""])
+
+
+def _is_selected(scope: ScopedResourceSelectorRequirement, name: str) -> bool:
+    """Return whether a scope's operator and values select a name; "" = none."""
+    requirement = LabelSelectorRequirement(key=scope.scope_name, operator=scope.operator, values=scope.values)
+    labels = {scope.scope_name: name} if name else {}
+    return LabelSelectorMatcher(LabelSelector(match_expressions=[requirement])).matches(labels)
 
 
 def _in_scope(pod: Pod, scope: ScopedResourceSelectorRequirement) -> bool:
@@ -172,9 +195,7 @@ def _in_scope(pod: Pod, scope: ScopedResourceSelectorRequirement) -> bool:
     if name == "PriorityClass":
         if scope.operator == "Exists":
             return bool(pod.spec.priority_class_name)
-        requirement = LabelSelectorRequirement(key=name, operator=scope.operator, values=scope.values)
-        labels = {name: pod.spec.priority_class_name} if pod.spec.priority_class_name else {}
-        return LabelSelectorMatcher(LabelSelector(match_expressions=[requirement])).matches(labels)
+        return _is_selected(scope, pod.spec.priority_class_name)
     return name == "CrossNamespacePodAffinity" and _crosses_namespaces(pod)
 
 

@@ -33,6 +33,7 @@ _SHELLS = ("sh", "bash", "ash", "dash")
 _PROC = {"/proc/self/nproc": re.compile("nproc|/"), "/proc/meminfo": re.compile("meminfo|%|/")}
 """Files of /proc that a command may read, with a pattern of the commands that read it."""
 _NAME = re.compile(r"\$\{?#?(\w+)")
+_ENV = re.compile(r"\b(?:print)?env\b")
 
 
 def workload_of(
@@ -84,7 +85,7 @@ def behaviour_of(
         note = f'Image "{shortened(container.image, 60)}" is not known: its program idles' if container.image else ""
         return Behaviour(IDLE._replace(note=note, tidy_code=0))  # a server, as most images are
     text = " ".join(words[:MAX_WORDS])[: 2 * MAX_LENGTH]
-    wanted = set(_NAME.findall(text)) if "$" in text else set()
+    wanted = set(environment or ()) if _ENV.search(text) else set(_NAME.findall(text)) if "$" in text else set()
     given = tuple(sorted((name, value) for name, value in (environment or {}).items() if name in wanted))
     waits = container.stdin and len(words) == 1 and words[0].rpartition("/")[2] in _SHELLS
     places = [mount.mount_path for mount in container.volume_mounts if mount.mount_path in text]
