@@ -7,7 +7,7 @@ Source: pkg/scheduler/eventhandlers.go.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import TYPE_CHECKING, Any
 
 from kitlib.api.core import TERMINAL_PHASES, Node, Pod
@@ -17,9 +17,9 @@ from kitlib.scheduler.framework.events import (
     ASSIGNED_POD_DELETE,
     NODE_ADD,
     NODE_DELETE,
-    UNSCHEDULED_POD_DELETE,
     ActionType,
     ClusterEvent,
+    claim_statuses,
     is_scaled_down,
     node_change_events,
     pod_change_events,
@@ -149,9 +149,9 @@ class EventHandlers:
             self._queue.in_flight.done(pod_uid(pod))
             self.move_all(ASSIGNED_POD_DELETE, held, None)
         elif pod.status.nominated_node_name:
-            self.move_all(ASSIGNED_POD_DELETE, pod, None)
-        else:
-            self.move_all(UNSCHEDULED_POD_DELETE, pod, None)
+            # pods of higher priority did not count it as running there. Source: getLEPriorityPreCheck
+            higher = {one.key for one in self._queue.unschedulable() if one.priority > (pod.spec.priority or 0)}
+            self.move_all(ASSIGNED_POD_DELETE, pod, None, besides=higher)
 
     # Nodes.
 
@@ -200,7 +200,14 @@ class EventHandlers:
             self.move_all(ClusterEvent(obj.kind, ActionType.DELETE), obj, None, obj.name)
 
     def move_all(
-        self, event: ClusterEvent, old: Any, new: Any, name: str = "", *, besides: str = "", sit_out: bool = False
+        self,
+        event: ClusterEvent,
+        old: Any,
+        new: Any,
+        name: str = "",
+        *,
+        besides: Container[str] = (),
+        sit_out: bool = False,
     ) -> None:
         """Move the pods that an event may help out of the unschedulable pool.
 
@@ -209,7 +216,7 @@ class EventHandlers:
             old: the object before; None = it was created.
             new: the object after; None = it was deleted.
             name: the object's name for the trace; "" = that of the pod.
-            besides: the key of a pod that stays where it is.
+            besides: the keys of pods that stay where they are.
             sit_out: whether pods that move wait until their back-off is over, even if activeQ is empty.
         """
         moved = self._queue.move_all(event, old, new, besides=besides)
@@ -233,5 +240,6 @@ def _is_pod_updated(old: Pod, new: Pod) -> bool:
         or old.metadata.labels != new.metadata.labels
         or old.metadata.annotations != new.metadata.annotations
         or old.metadata.deletion_timestamp != new.metadata.deletion_timestamp
-        or old.status.resource_claim_statuses != new.status.resource_claim_statuses
+        or old.metadata.owner_references != new.metadata.owner_references
+        or claim_statuses(old) != claim_statuses(new)
     )

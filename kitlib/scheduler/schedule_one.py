@@ -258,7 +258,7 @@ class SchedulingLoop:
             # (handleBindingCycleError). On a virtual clock attempts take no time: two pods that are both refused would
             # requeue each other for ever if they could be popped from backoffQ early.
             held = refused.info.pod
-            self.handlers.move_all(ASSIGNED_POD_DELETE, held, None, besides=info.key, sit_out=True)
+            self.handlers.move_all(ASSIGNED_POD_DELETE, held, None, besides={info.key}, sit_out=True)
         if standing is not None and decision.nominated:
             self._prepare_candidate(standing, decision)
 

@@ -52,25 +52,6 @@ CSI_STORAGE_CAPACITY = "storage.k8s.io/CSIStorageCapacity"
 VOLUME_ATTACHMENT = "storage.k8s.io/VolumeAttachment"
 RESOURCE_CLAIM, RESOURCE_SLICE, DEVICE_CLASS = "ResourceClaim", "ResourceSlice", "DeviceClass"
 
-_ACTION_WORDS = {
-    ActionType.ADD: "Add",
-    ActionType.DELETE: "Delete",
-    ActionType.UPDATE_NODE_ALLOCATABLE: "UpdateNodeAllocatable",
-    ActionType.UPDATE_NODE_LABEL: "UpdateNodeLabel",
-    ActionType.UPDATE_NODE_TAINT: "UpdateNodeTaint",
-    ActionType.UPDATE_NODE_CONDITION: "UpdateNodeCondition",
-    ActionType.UPDATE_NODE_ANNOTATION: "UpdateNodeAnnotation",
-    ActionType.UPDATE_NODE_DECLARED_FEATURE: "UpdateNodeDeclaredFeature",
-    ActionType.UPDATE_NODE_PREEMPTION_POLICY: "UpdateNodePreemptionPolicy",
-    ActionType.UPDATE_POD_LABEL: "UpdatePodLabel",
-    ActionType.UPDATE_POD_SCALE_DOWN: "UpdatePodScaleDown",
-    ActionType.UPDATE_POD_TOLERATION: "UpdatePodToleration",
-    ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED: "UpdatePodSchedulingGatesEliminated",
-    ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM: "UpdatePodGeneratedResourceClaim",
-    ActionType.UPDATE: "Update",
-    ActionType.ALL: "All",
-}
-
 
 class ClusterEvent(NamedTuple):
     """A resource and the kind of its change; `name` replaces the label of special events."""
@@ -85,11 +66,8 @@ class ClusterEvent(NamedTuple):
         if self.name:
             return self.name
         resource = self.resource.rpartition("/")[2]
-        word = _ACTION_WORDS.get(self.action)
-        if word is None:
-            word = "|".join(
-                text for flag, text in _ACTION_WORDS.items() if flag.bit_count() == 1 and flag & self.action
-            )
+        # `UPDATE_NODE_LABEL` is `UpdateNodeLabel`; the name of several actions lists them
+        word = (self.action.name or "").title().replace("_", "")
         return f"{resource}{word}"
 
     @property
@@ -181,9 +159,14 @@ def pod_change_events(new: Pod, old: Pod) -> list[ClusterEvent]:
         actions.append(ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)
     if len(new.spec.tolerations) != len(old.spec.tolerations):
         actions.append(ActionType.UPDATE_POD_TOLERATION)
-    if new.status.resource_claim_statuses != old.status.resource_claim_statuses:
+    if claim_statuses(new) != claim_statuses(old):
         actions.append(ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM)
     return [ClusterEvent(resource, action) for action in actions] or [ClusterEvent(resource, ActionType.UPDATE)]
+
+
+def claim_statuses(pod: Pod) -> tuple[object, object]:
+    """Return the part of the status about the pod's claims, those for extended resources included."""
+    return pod.status.resource_claim_statuses, pod.status.extended_resource_claim_status
 
 
 def is_scaled_down(new: Pod, old: Pod) -> bool:

@@ -10,7 +10,7 @@ Source: pkg/scheduler/backend/queue (scheduling_queue.go, active_queue.go, backo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from enum import Enum
 from typing import Any
 
@@ -242,19 +242,21 @@ class SchedulingQueue:
                 found = strategy
         return found
 
-    def move_all(self, event: ClusterEvent, old: Any = None, new: Any = None, *, besides: str = "") -> list[QueuedPod]:
+    def move_all(
+        self, event: ClusterEvent, old: Any = None, new: Any = None, *, besides: Container[str] = ()
+    ) -> list[QueuedPod]:
         """Move the pods that an event may help out of the pool. Source: MoveAllToActiveOrBackoffQueue.
 
         Args:
             event: the event.
             old: the object before; None = it was created.
             new: the object after; None = it was deleted.
-            besides: the key of a pod that stays in the pool, because its own failure causes the event.
+            besides: the keys of pods that stay in the pool, such as the one of which the failure is the event.
 
         Returns:
             The pods that moved.
         """
-        moved = self._move([info for info in self._pool.values() if info.key != besides], event, old, new)
+        moved = self._move([info for info in self._pool.values() if info.key not in besides], event, old, new)
         self.in_flight.note(event, old, new)
         return moved
 

@@ -151,7 +151,7 @@ def test_an_event_of_a_pods_own_failure_leaves_it_where_it_is(queue):
     for name in "ab":
         queue.add(pod(name))
         fail(queue, queue.pop(), "NodeResourcesFit")
-    assert names(queue.move_all(NODE_ADD, besides=queue.unschedulable()[0].key)) == ["b"]
+    assert names(queue.move_all(NODE_ADD, besides={queue.unschedulable()[0].key})) == ["b"]
 
 
 def test_a_pod_is_in_one_place_until_it_is_deleted(queue):
