@@ -24,7 +24,6 @@ from tornado.web import Application, RequestHandler, stream_request_body
 
 from kitlib.api.core import Secret
 from kitlib.api.errors import KitError
-from kitlib.api.streams import StreamEvent
 from kitlib.apiserver.admission.webhook_calls import Attempts, Pending
 from kitlib.apiserver.http import port_forward, streams
 from kitlib.apiserver.http.audit import AuditLog
@@ -32,6 +31,7 @@ from kitlib.apiserver.http.connections import Server
 from kitlib.apiserver.http.credentials import add_user, kubeconfig, new_certificate, tls_context, write_kubeconfig
 from kitlib.apiserver.http.dispatcher import Dispatcher, Response
 from kitlib.apiserver.http.impersonation import acting_user
+from kitlib.apiserver.http.log_stream import LogReader, LogSocket, LogSocketMatcher
 from kitlib.apiserver.http.logs import LogRequest
 from kitlib.apiserver.http.proxy import ProxyRequest, own_thread
 from kitlib.apiserver.http.request import MAX_BODY, Request
@@ -168,9 +168,10 @@ class GenericAPIServer:
     async def _serve(self) -> None:
         self._loop, self._changed, self._ending = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
         own = {"service": self}
-        handlers = [
+        handlers: list[Any] = [
             (streams.PATH, streams.StreamHandler, own),
             (port_forward.PATH, port_forward.PortForwardHandler, own),
+            (LogSocketMatcher(), LogSocket, own),
             (r".*", _Handler, own),
         ]
         application = Application(handlers, log_function=lambda handler: None)
@@ -373,43 +374,27 @@ class _Handler(RequestHandler):
 
     async def _send_log(self, asked: LogRequest) -> None:
         """Send a container's output as it arrives."""
-        loop, events = asyncio.get_running_loop(), asyncio.Queue[StreamEvent]()
-
-        def heard(event: StreamEvent) -> None:
-            with suppress(RuntimeError):  # the server ends
-                loop.call_soon_threadsafe(events.put_nowait, event)
-
         try:
-            stream = await loop.run_in_executor(None, asked.open, heard)
-        except KitError as error:
-            self._send(400, StatusError(400, str(error)).body())
+            reader = await LogReader.open(asked)
+        except StatusError as error:
+            self._send(error.code, error.body())
             return
         self.set_header("Content-Type", "text/plain; charset=utf-8")
-        if stream is None:
-            self.finish()
-            return
         connection = self.request.connection.stream  # type: ignore[union-attr]
         self._service.watches += 1
-        try:
+
+        async def write(data: bytes) -> None:
+            self.write(data)
             await self.flush()
-            while not connection.closed():
-                try:
-                    event = await asyncio.wait_for(events.get(), 1.0)
-                except TimeoutError:
-                    continue
-                if event.data:
-                    self.write(event.data)
-                    await self.flush()
-                    # The node sends more only after the client's connection has taken this much.
-                    await loop.run_in_executor(None, stream.more, len(event.data))
-                if event.ended:
-                    break
+
+        try:
+            await write(b"")
+            await reader.copy(write, connection.closed)
             self.finish()
         except StreamClosedError:
             pass
         finally:
             self._service.watches -= 1
-            await loop.run_in_executor(None, stream.close)
 
     async def _proxy(self, asked: ProxyRequest) -> None:
         """Send the response of a pod as it arrives."""
