@@ -262,8 +262,12 @@ class Facts:
         self._note("cgroup file", f"{top.path}/{MEMORY_LIMIT[tree.version]}", value)
         return UNLIMITED if value == "max" else int(value)
 
-    def cpu_stat(self, pod: Pod) -> dict[str, int]:
+    def cpu_stat(self, pod: Pod, container: str = "") -> dict[str, int]:
         """Return a pod's CPU counters by v2 name: usage_usec of the pod; nr_periods, nr_throttled of all its cgroups.
+
+        Args:
+            pod: the pod.
+            container: name of the container that usage_usec is of; "" = the pod as a whole.
 
         Raises:
             Wrong: the pod has no cgroup (it does not run).
@@ -278,7 +282,7 @@ class Facts:
             stat = {key: int(one) for key, one in map(str.split, node.read(cgroup.path, "cpu.stat").splitlines())}
             for key in ("nr_periods", "nr_throttled"):
                 found[key] += stat.get(key, 0)
-            if cgroup.kind == "pod":
+            if cgroup.container == container if container else cgroup.kind == "pod":
                 used = int(node.read(cgroup.path, "cpuacct.usage")) // 1000 if tree.version == 1 else stat["usage_usec"]
                 found["usage_usec"] = used
         self._note("cpu.stat", pod.key, found)

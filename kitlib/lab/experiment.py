@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from kitlib.api.core import Pod
-from kitlib.api.errors import NotFound
+from kitlib.api.errors import Forbidden, Invalid, NotFound
 from kitlib.api.serialize import to_dict
 from kitlib.lab.checks import Facts, Wrong
 
@@ -46,8 +46,20 @@ class Experiment(Facts):
         self._cluster.resize(name, containers)
 
     def apply(self, *manifests: dict[str, Any]) -> None:
-        """Create or change objects."""
-        self._cluster.apply(list(manifests))
+        """Create or change objects.
+
+        Raises:
+            Wrong: the API server refuses one of them, because an object that the learner's manifest names is gone.
+        """
+        try:
+            self._cluster.apply(list(manifests))
+        except (Forbidden, Invalid, NotFound) as error:
+            names = ", ".join(f"{one['kind']} {one['metadata']['name']}" for one in manifests)
+            raise Wrong(
+                f"{names} cannot be created again: {error}",
+                "manifests that the API server accepts at any time",
+                "an object that your manifest names must stay, here a PriorityClass or a claim of your own",
+            ) from error
 
     def delete(self, kind: str, name: str) -> None:
         """Delete an object without a grace period."""
@@ -125,15 +137,21 @@ class Experiment(Facts):
                 raise Wrong(f"{status.name} of {name} was OOM-killed", f"{name} running on", hint)
         return pod
 
-    def cpu_usage(self, name: str, seconds: float = 10, namespace: str = "default") -> float:
-        """Return a pod's average usage in milli-CPU over the next `seconds`, from its cgroup's CPU counter."""
-        before = self._cpu_seconds(name, namespace)
+    def cpu_usage(self, name: str, seconds: float = 10, container: str = "") -> float:
+        """Return a pod's average usage in milli-CPU over the next `seconds`, from its cgroup's CPU counter.
+
+        Args:
+            name: the pod's name.
+            seconds: the duration.
+            container: name of the container; "" = the pod as a whole.
+        """
+        before = self._cpu_seconds(name, container)
         self.let_pass(seconds)
-        found = (self._cpu_seconds(name, namespace) - before) / seconds * 1000
-        self._note("cpu usage", f"{namespace}/{name}", found)
+        found = (self._cpu_seconds(name, container) - before) / seconds * 1000
+        self._note("cpu usage", f"default/{name}", found)
         return round(found, 1)
 
-    def gets_cpu(self, name: str, millicores: float, expected: str, hint: str = "") -> None:
+    def gets_cpu(self, name: str, millicores: float, expected: str, hint: str = "", *, container: str = "") -> None:
         """Require that a pod uses at least 95% of an amount of CPU over the next ten seconds.
 
         Args:
@@ -141,12 +159,14 @@ class Experiment(Facts):
             millicores: the amount, in milli-CPU.
             expected: the amount as text, for the message.
             hint: the next step for the learner.
+            container: name of the container; "" = the pod as a whole.
 
         Raises:
-            Wrong: the pod uses less.
+            Wrong: the pod, or the container, uses less.
         """
-        used = self.cpu_usage(name)
-        self.expect(used >= 0.95 * millicores, found=f"{name} uses {used:.0f}m of CPU", expected=expected, hint=hint)
+        used = self.cpu_usage(name, container=container)
+        who = f"{container} of {name}" if container else name
+        self.expect(used >= 0.95 * millicores, found=f"{who} uses {used:.0f}m of CPU", expected=expected, hint=hint)
 
     def busy_replica(self, of: str, seconds: float, hint: str, **work: str) -> str:
         """Start another pod from a learner's manifest, require that it runs undisturbed, and return its name.
@@ -170,8 +190,8 @@ class Experiment(Facts):
         )
         return name
 
-    def _cpu_seconds(self, name: str, namespace: str) -> float:
-        return self.cpu_stat(self.pod(name, namespace))["usage_usec"] / 1e6
+    def _cpu_seconds(self, name: str, container: str) -> float:
+        return self.cpu_stat(self.pod(name), container)["usage_usec"] / 1e6
 
     def write_cgroup(self, pod: Pod, file: str, value: str) -> None:
         """Write a file of a pod's own cgroup directly."""

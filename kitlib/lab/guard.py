@@ -9,6 +9,7 @@ and the write that made it:
     "Node node-1" = ["spec.unschedulable"]
     gone = ["Namespace shop"]                              # objects that may be deleted; their fields may not change
     new = ["PriorityClass"]                                # kinds of objects that may be added
+    smaller = ["Pod job cpu"]                              # opened requests that may become smaller; no resource = all
     actions = ["write", "evict"]                           # of the journal, beside writes of objects
 
 A path begins at the pod's specification unless its first step is metadata, spec, status or work; a step with dots is
@@ -24,6 +25,10 @@ When a difference counts:
   setup: a tampered template could outlive its correction in them.
 * a pod or ReplicaSet that a workload made: from its creation.
 
+An opened request may grow. It may become smaller only if the lab says so (`smaller`), since a pod with a request below
+its use is slowed down, evicted and killed first, and its neighbours pay for it. A request of the pod as a whole
+(spec.resources) that is at least the sum of before replaces those of the containers.
+
 Only objects that the learner wrote are compared, so what controllers, scheduler and kubelets change is never an
 accusation. A native sidecar counts as the container that it was before. A new annotation is a note, unless its key
 belongs to Kubernetes or to this kit. The system's priority classes are never open.
@@ -38,13 +43,15 @@ from typing import Any
 
 from kitlib.api.core import Pod
 from kitlib.api.meta import KubeObject
+from kitlib.api.resource import Quantity
 from kitlib.api.serialize import to_dict
 from kitlib.lab.fields import Named, canonical, differences
 from kitlib.lab.history import History, Key, ObjectChange, key_of
 from kitlib.node.common.workload import ANNOTATION, WorkloadError, declared_workload
 
 Opens = dict[str, tuple[str, ...]]
-"""`KIND NAME` -> opened paths; `gone` -> `KIND NAME`, `new` -> kinds, `actions` -> actions of the journal."""
+"""`KIND NAME` -> opened paths; `gone` -> `KIND NAME`, `smaller` -> `KIND NAME [RESOURCE]`, `new` -> kinds,
+`actions` -> actions of the journal."""
 TITLE = "Only what the task asks for changes"
 WORKLOADS = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Job", "CronJob")
 INERT = ("ConfigMap", "Secret", "Event", "Namespace", "ServiceAccount")
@@ -165,9 +172,32 @@ class LabGuard:
             changes = changes[-1:] if key in self._last else []
         baseline = _view(before)
         for change in changes:
-            if change.type != "DELETED" and (path := self._difference(key, baseline, _view(change.object), opened)):
+            if change.type == "DELETED":
+                continue
+            now = _view(change.object)
+            if path := self._difference(key, baseline, now, opened):
                 return f"{_said(key)}: {path} {_objection(path, change.object)} ({self._by(key, change)})"
+            if less := self._smaller(key, baseline, now):
+                return f"{_said(key)}: {less} ({self._by(key, change)})"
         return ""
+
+    def _smaller(self, key: Key, before: Any, now: Any) -> str:
+        """Return which request became smaller although the lab does not open that; "" = none."""
+        for resource in ("cpu", "memory"):
+            if self._may_shrink(key, resource):
+                continue
+            if less := _smaller(_requests(before, resource), _requests(now, resource)):
+                name, old, new = less
+                place = f"spec.containers.{name}.resources" if name else "spec.resources"
+                return f"{place}.requests.{resource} is {new or 'missing'}, less than the {old} of before"
+        return ""
+
+    def _may_shrink(self, key: Key, resource: str) -> bool:
+        for entry in self._opens.get("smaller", ()):
+            kind, name, *resources = entry.split()
+            if _names(f"{kind} {name}", key) and resources in ([], [resource]):
+                return True
+        return False
 
     def _left_over(self, key: Key) -> str:
         """Return how a pod of an opened workload differs from the setup's at the end; "" = no difference."""
@@ -326,6 +356,28 @@ def _view(obj: KubeObject) -> dict[str, Any]:
     found["work"] = {name.removeprefix(ANNOTATION): _phases(str(text)) for name, text in work.items()}
     view: dict[str, Any] = canonical(found)
     return view
+
+
+def _requests(view: Any, resource: str) -> dict[str, Quantity]:
+    """Return the requests of a resource in a pod's view, by container; "" = the pod as a whole."""
+    spec = view["spec"]
+    spec = (spec.get("template") or {}).get("spec") or spec
+    containers = spec.get("containers")
+    owners = {"": spec, **(containers if isinstance(containers, dict) else {})}
+    found = {name: ((one.get("resources") or {}).get("requests") or {}).get(resource) for name, one in owners.items()}
+    return {name: amount for name, amount in found.items() if isinstance(amount, Quantity)}
+
+
+def _smaller(before: dict[str, Quantity], now: dict[str, Quantity]) -> tuple[str, Quantity, Quantity | None] | None:
+    """Return the name of the first container with a smaller request, with both amounts; None = there is none."""
+    whole = before.get("") or sum(before.values(), Quantity(0))
+    if "" in now and now[""] >= whole:
+        return None
+    for name, old in before.items():
+        new = now.get(name)
+        if new is None or new < old:
+            return name, old, new
+    return None
 
 
 def _pod_view(spec: Mapping[str, Any]) -> dict[str, Any]:

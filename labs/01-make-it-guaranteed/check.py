@@ -117,8 +117,13 @@ def cgroup(facts: Facts) -> None:
 
 @checks.again("guaranteed", "a neighbour fills the node")
 def pressure(facts: Experiment) -> None:
-    """A pod without limits takes all memory: the kernel kills that one, not the Guaranteed pod."""
-    pod = facts.pod(facts.variant.pod)
+    """The pod is as busy as the brief says, then a pod without limits takes all memory: the kernel kills that one."""
+    v = facts.variant
+    facts.make_again(v.pod, **{"server": f"cpu={v.cpu}m memory=160Mi", v.side: "cpu=20m memory=14Mi"})
+    hint = "on busy days a container needs more than today: its limits must leave room for that"
+    pod = facts.runs(v.pod, hint)
+    for container, cpu in (("server", v.cpu), (v.side, 20)):
+        facts.gets_cpu(v.pod, cpu, f"{cpu}m, as on every busy day", hint, container=container)
     room = facts.node(pod.spec.node_name).status.capacity["memory"].value() // 2**20
     facts.neighbour(pod.spec.node_name, f"2s; memory={room}Mi")
     facts.let_pass(30)

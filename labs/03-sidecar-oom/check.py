@@ -63,7 +63,8 @@ def bounded(facts: Facts) -> None:
 def replica(facts: Experiment) -> None:
     """A second pod of the same manifest does the work of a busy day, which its limits leave room for."""
     v = facts.variant
-    work = {"server": f"cpu=0.45 memory={v.server_busy}Mi", v.side: f"2s cpu=0.05; cpu=0.05 memory={v.need}Mi"}
+    side = f"2s cpu=0.05; cpu=0.05 memory={v.need * 11 // 10}Mi"
+    work = {"server": f"cpu=0.45 memory={v.server_busy}Mi", v.side: side}
     hint = "every pod of this manifest has its limits, and server keeps almost all of its own limit"
     name = facts.busy_replica(v.pod, SECONDS, hint, **work)
     hint = "a CPU limit below what a container needs stops its work instead of its restarts"

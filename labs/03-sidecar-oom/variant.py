@@ -2,7 +2,7 @@
 
 
 def variant(choose):
-    limit = choose(32, 40, 48)
+    limit = choose(32, 36, 40)
     need = choose(60, 70, 80)
     found = {
         "pod": choose("shop", "blog", "forum", "mail", "wiki"),
@@ -14,5 +14,6 @@ def variant(choose):
         "enough": need + 36,
         "tight": need - 4,
     }
-    narrow = max(found["server_use"] + need, found["server_limit"]) + 6
-    return {**found, "server_busy": found["server_limit"] - 24, "narrow": narrow}
+    requested = found["server_limit"] + limit
+    narrow = max(found["server_use"] + need, requested) + 1
+    return {**found, "server_busy": found["server_limit"] - 24, "requested": requested, "narrow": narrow}

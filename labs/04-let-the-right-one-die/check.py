@@ -85,14 +85,18 @@ def order(facts: Facts) -> None:
 
 @checks.again("order", "the next night")
 def next_night(facts: Experiment) -> None:
-    """Both are made again from the learner's manifests, and the job grows further."""
+    """Both are made again from the learner's manifests: the database takes more, and the job grows further."""
     v = facts.variant
-    manifests = [facts.manifest(v.db), facts.manifest(v.batch, main=f"20s; memory={v.grow + 30}Mi")]
+    batch = f"30s cpu=80m; cpu=80m memory={v.grow + 30}Mi"
+    manifests = [facts.manifest(v.db, main=f"cpu=80m memory={v.busy}Mi"), facts.manifest(v.batch, main=batch)]
     for name in (v.db, v.batch):
         facts.delete("Pod", name)
     facts.let_pass(2)
     facts.apply(*manifests)
-    facts.let_pass(90)
+    facts.let_pass(5)
+    for name in (v.db, v.batch):
+        facts.gets_cpu(name, 80, "80m, as on every busy night", "a CPU limit below its use stops a pod's work")
+    facts.let_pass(75)
     facts.runs(v.db, f"{v.db} must be the one that the kernel spares, every night")
     facts.expect(
         killed(facts, v.batch),

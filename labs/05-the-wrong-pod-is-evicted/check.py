@@ -70,14 +70,18 @@ def victim(facts: Facts) -> None:
 
 @checks.again("victim", "the next night")
 def next_night(facts: Experiment) -> None:
-    """Both are made again from the learner's manifests, and the cache grows to another size."""
+    """Both are made again from the learner's manifests: the report takes more, and the cache grows to another size."""
     v = facts.variant
-    manifests = [facts.manifest(v.report), facts.manifest(v.cache, main=f"20s; memory={v.grow - 8}Mi")]
+    cache = f"30s cpu=50m; cpu=50m memory={v.grow - 8 - v.busy + v.use}Mi"  # their sum stays between the two bounds
+    manifests = [facts.manifest(v.report, main=f"cpu=50m memory={v.busy}Mi"), facts.manifest(v.cache, main=cache)]
     for name in (v.report, v.cache):
         facts.delete("Pod", name)
     facts.let_pass(PRESSURE_ENDS)
     facts.apply(*manifests)
-    facts.let_pass(60)
+    facts.let_pass(5)
+    for name in (v.report, v.cache):
+        facts.gets_cpu(name, 50, "50m, as on every busy night", "a CPU limit below its use stops a pod's work")
+    facts.let_pass(45)
     facts.expect(
         evicted(facts, v.cache) and not evicted(facts, v.report),
         found=f"{v.report} is {facts.pod(v.report).status.phase}, {v.cache} is {facts.pod(v.cache).status.phase}",

@@ -12,6 +12,8 @@ def variant(choose):
         "grow": grow,
         "request": choose(25, 20, 30),
         "cache_request": grow + 50,
+        "busy": use + 15,
+        "just": use + 1,
         "covers": use + 25,
         "close": grow - 40,
     }

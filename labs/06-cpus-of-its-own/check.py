@@ -40,7 +40,7 @@ def exclusive(facts: Facts) -> None:
         facts.expect(
             sum(held.values()) <= count,
             found=f"exclusive CPUs of {v.trader}: {', '.join(f'{name} {cpus}' for name, cpus in held.items())}",
-            expected=f"exactly {count} for the pod as a whole",
+            expected=f"exactly {count}, all of them for main",
             hint="every container that requests a whole number of CPUs takes them from the other pods: request a "
             "part of a CPU for the containers beside main",
             credit=0.5,
@@ -86,7 +86,7 @@ def exclusive(facts: Facts) -> None:
             "the two still share CPUs: let the kubelet look again, lab.cluster.advance(20)",
         )
     raise Wrong(
-        f"{v.trader} has {len(mine)} CPUs of its own: {format_cpus(mine)}",
+        f"the container main of {v.trader} has {len(mine)} CPUs of its own: {format_cpus(mine)}",
         f"exactly {count}",
         "fewer than it needs" if len(mine) < count else f"more than it needs, and {v.noise} has lost them",
         credit=0.5,

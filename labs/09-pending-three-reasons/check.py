@@ -64,8 +64,12 @@ def problems_of(facts: Facts, pod) -> list[tuple[bool, str]]:
 
 @checks.again("reasons", "the pod is made again tomorrow")
 def tomorrow(facts: Experiment) -> None:
-    """The pod waits for its node while that is cordoned, and runs there afterwards, where its work gets the CPU."""
+    """The pod waits for its node while that is cordoned, and runs there afterwards, where its work gets the CPU.
+
+    The other team's pod is stopped meanwhile, so that a rule about it cannot replace one about the node.
+    """
     name = facts.variant.pod
+    facts.delete("Pod", facts.variant.other)
     facts.patch("Node", NODE, {"spec": {"unschedulable": True}})
     facts.make_again(name, 10, main="cpu=1 memory=20Mi")
     elsewhere = facts.pod(name).spec.node_name
@@ -77,7 +81,8 @@ def tomorrow(facts: Experiment) -> None:
     )
     facts.patch("Node", NODE, {"spec": {"unschedulable": False}})
     facts.let_pass(15)
-    pod = facts.runs(facts.variant.pod, "does its manifest lead it there by itself?")
+    hint = f"does its manifest lead it there by itself, whether {facts.variant.other} runs or not?"
+    pod = facts.runs(facts.variant.pod, hint)
     facts.expect(
         pod.spec.node_name == NODE,
         found=f"{pod.metadata.name} on {pod.spec.node_name}",

@@ -1,5 +1,7 @@
 """The pod runs where the harder of the two rules wants it, and both rules still count its kind."""
 
+from collections import Counter
+
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.lab import Checks, Experiment, Facts
 
@@ -67,14 +69,21 @@ def rules(facts: Facts) -> None:
     )
 
 
-@checks.again("rules", "a fifth replica")
-def fifth(facts: Experiment) -> None:
-    """Another pod of the same manifest finds a place, and no zone has more than three of the five."""
+@checks.again("rules", "two more replicas")
+def two_more(facts: Experiment) -> None:
+    """Two more pods of the same manifest find places, and each zone has three of the six."""
     v = facts.variant
-    name = f"{v.app}-5"
-    facts.apply(facts.manifest(f"{v.app}-4", new_name=name))
-    facts.let_pass(15)
-    facts.runs(name, "both zones have two: each rule must leave a node")
+    for name in (f"{v.app}-5", f"{v.app}-6"):
+        facts.apply(facts.manifest(f"{v.app}-4", new_name=name))
+        facts.let_pass(15)
+        facts.runs(name, "each rule must leave a node to every replica: do not leave out nodes that are empty today")
+    where = Counter((facts.pod(f"{v.app}-{n}").spec.node_name or "").partition("-")[0] for n in range(1, 7))
+    facts.expect(
+        where == {v.a: 3, v.b: 3},
+        found=f"pods by zone: {dict(where)}",
+        expected="three in each zone",
+        hint="a zone or host that the manifest names holds for one replica: let the rules choose for each of them",
+    )
     facts.expect(
         facts.pod(f"{v.app}-4").spec.node_name == f"{v.b}-1",
         found=f"{v.app}-4 moved",

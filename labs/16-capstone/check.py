@@ -174,7 +174,7 @@ def report_again(facts: Experiment) -> None:
 @checks.again("orders", "the next replica")
 def orders_again(facts: Experiment) -> None:
     v = facts.variant
-    work = {"server": "cpu=0.45 memory=136Mi", v.side: f"cpu=0.05 memory={v.need}Mi"}
+    work = {"server": "cpu=0.45 memory=136Mi", v.side: f"cpu=0.05 memory={v.need * 11 // 10}Mi"}
     hint = "every pod of this manifest has its limits, and server keeps almost all of its own limit"
     name = facts.busy_replica(v.orders, 60, hint, **work)
     hint = "a CPU limit below what a container needs stops its work instead of its restarts"
@@ -187,6 +187,7 @@ def checkout_busy(facts: Experiment) -> None:
     facts.neighbour(facts.pod(v.checkout).spec.node_name, "cpu=4 memory=20Mi")
     facts.let_pass(2)
     facts.gets_cpu(v.checkout, v.cpu, f"the {v.cpu}m of its request")
+    facts.busy_replica(v.checkout, 10, "a request that takes most of the node leaves no room for a second pod")
 
 
 @checks.again("shop", "two more replicas")
@@ -204,13 +205,17 @@ def urgent_again(facts: Experiment) -> None:
     urgent_pod = facts.manifest(v.urgent)
     facts.delete("Pod", v.urgent)
     left = [pod.metadata.name for pod in facts.pods("default", {"app": v.batch})]
-    names = [f"{v.batch}-{n}" for n in range(1, 4)]
-    facts.apply(*(facts.manifest(left[0], new_name=name) for name in names if name not in left))
+    for name in {f"{v.batch}-{n}" for n in range(1, 4)} - {*left}:
+        made = facts.manifest(left[0], new_name=name)
+        made["spec"]["nodeName"] = "core-1"  # where they were on Monday: elsewhere there would be room for them
+        facts.apply(made)
     facts.let_pass(15)
     facts.apply(urgent_pod)
     facts.let_pass(90)
     facts.runs(v.urgent, "its class must let it preempt every time")
     facts.runs("db", "only the batch pods are worth less")
+    gone = 3 - len(facts.pods("default", {"app": v.batch}))
+    facts.expect(gone == v.needs, found=f"{gone} {v.batch} pods are gone", expected=f"{v.needs}")
 
 
 @checks.observed("pending", at_start=True)

@@ -55,6 +55,12 @@ def same_files(facts: Facts, pod) -> None:
     )
     medium = next((v.empty_dir.medium for v in pod.spec.volumes if v.name == "scratch" and v.empty_dir), None)
     facts.expect(
+        medium in (None, "", "Memory"),
+        found=f"an emptyDir of medium {medium!r}, which the kubelet does not mount",
+        expected="a volume in memory or on the disk of the node",
+        hint="medium is Memory, or left out for the disk; huge pages would have to be requested by the pod",
+    )
+    facts.expect(
         medium is not None and (medium == "Memory") == (last.shm > 0),
         found="files in memory" if last.shm else "files on the disk" + f", in an emptyDir of medium {medium!r}",
         expected="the medium of the volume and the annotation to say the same",

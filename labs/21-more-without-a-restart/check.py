@@ -122,9 +122,13 @@ def export(facts: Facts) -> None:
 
 @checks.again("export", "the next night")
 def next_night(facts: Experiment) -> None:
-    """The export is made again, and writes all of it."""
-    facts.make_again(facts.variant.export, 40)
-    facts.runs(facts.variant.export, "it starts from your manifest: whose limit does it have?")
+    """The export is made again, works while it writes, and writes all of it."""
+    v = facts.variant
+    facts.make_again(v.export, 20, main=f"10s disk=100Mi; cpu=50m memory=40Mi disk={v.writes}Mi")
+    hint = "a CPU limit below its use slows the export down, whatever it may write"
+    facts.gets_cpu(v.export, 50, "the 50m that it works with", hint)
+    facts.let_pass(10)
+    facts.runs(v.export, "it starts from your manifest: whose limit does it have?")
 
 
 @checks.again("api", "the noon rush")

@@ -1,6 +1,7 @@
 """Three pods with devices of their own, large enough together and none of them tainted."""
 
 from kitlib.api.devices import ResourceClaim, ResourceSlice
+from kitlib.api.serialize import to_dict
 from kitlib.lab import Checks, Experiment, Facts, Wrong
 
 checks = Checks()
@@ -117,12 +118,29 @@ def healthy(facts: Facts) -> None:
             )
 
 
-@checks.again("serve", "a pod is lost")
+@checks.again("serve", "a pod and a GPU are lost")
 def lost(facts: Experiment) -> None:
-    """Its successor gets devices of its own again."""
-    pods = facts.pods("default", {"app": facts.variant.serve})
-    facts.delete("Pod", pods[0].metadata.name)
+    """The successor waits while too little is left for it, and gets devices of its own when the GPU is repaired."""
+    v = facts.variant
+    pods = facts.pods("default", {"app": v.serve})
+    victim = next((pod for pod in pods if pod.spec.node_name == v.pairs), pods[0])
+    broken = given(facts, victim)[0][1]
+    plain = to_dict(facts.find("ResourceSlice", f"{v.pairs}-gpu", ""))["spec"]["devices"]
+    fault = [{"key": f"example.com/{v.fault}", "value": "yes", "effect": "NoSchedule"}]
+    tainted = [{**one, "taints": fault} if one["name"] == broken else one for one in plain]
+    facts.patch("ResourceSlice", f"{v.pairs}-gpu", {"spec": {"devices": tainted}})
+    facts.delete("Pod", victim.metadata.name)
     facts.let_pass(40)
+    for pod in facts.pods("default", {"app": v.serve}):
+        memory = memory_of(devices(facts), given(facts, pod)) // GIB
+        facts.expect(
+            not pod.spec.node_name or memory >= v.need,
+            found=f"{pod.metadata.name} runs with {memory}Gi of GPU memory",
+            expected=f"a pod that waits until {v.need}Gi are free",
+            hint="every alternative of the request must be enough for the model, also the one that is used last",
+        )
+    facts.patch("ResourceSlice", f"{v.pairs}-gpu", {"spec": {"devices": plain}})
+    facts.let_pass(60)
     serve(facts)
 
 

@@ -90,6 +90,11 @@ def tried_and_corrected(cluster):
     again(cluster, main(resources={"requests": {"cpu": "1"}}))
 
 
+def smaller_and_corrected(cluster):
+    again(cluster, main(resources={"requests": {"cpu": "1m"}}))
+    again(cluster, main(resources={"requests": {"cpu": "500m"}}))
+
+
 def worked_less_for_a_while(cluster):
     """The pod starts with less work; its annotation is put back while the same process goes on."""
     again(cluster, annotations={WORK: "memory=4Mi"})
@@ -138,6 +143,52 @@ CASES = [
     ("a pod was evicted", {}, lambda c: c.evict("a"), "Pod a was deleted (evict Pod a)"),
     ("an opened pod was made again alike", RESOURCES, again, ""),
     ("opened resources", RESOURCES, lambda c: again(c, main(resources={"limits": {"cpu": 1}})), ""),
+    ("a larger request", RESOURCES, lambda c: again(c, main(resources={"requests": {"cpu": "2"}})), ""),
+    (
+        "a smaller request",
+        RESOURCES,
+        lambda c: again(c, main(resources={"requests": {"cpu": "499m"}})),
+        "Pod a: spec.containers.main.resources.requests.cpu is 499m, less than the 500m of before (after 0 s",
+    ),
+    (
+        "a request that comes back in the limit",
+        RESOURCES,
+        lambda c: again(c, main(resources={"limits": {"cpu": "500m", "memory": "1Gi"}})),
+        "",
+    ),
+    ("no request", RESOURCES, lambda c: again(c, main(resources={})), "requests.cpu is missing, less than the 500m"),
+    (
+        "a smaller request of a living pod",
+        RESOURCES,
+        lambda c: c.resize("a", {"main": {"requests": {"cpu": "100m"}}}),
+        "requests.cpu is 100m, less than the 500m of before",
+    ),
+    (
+        "a smaller request that the lab asks for",
+        {**RESOURCES, "smaller": ["Pod a cpu"]},
+        lambda c: again(c, main(resources={"requests": {"cpu": "1m"}})),
+        "",
+    ),
+    (
+        "a smaller request of another resource",
+        {**RESOURCES, "smaller": ["Pod a memory"]},
+        lambda c: again(c, main(resources={"requests": {"cpu": "1m"}})),
+        "requests.cpu is 1m",
+    ),
+    ("any smaller request", {**RESOURCES, "smaller": ["Pod *"]}, lambda c: again(c, main(resources={})), ""),
+    (
+        "the pod as a whole requests what the container did",
+        {"Pod a": ["containers.*.resources", "resources"]},
+        lambda c: again(c, {**main(resources={}), "resources": {"requests": {"cpu": "500m"}}}),
+        "",
+    ),
+    (
+        "the pod as a whole requests less than the container did",
+        {"Pod a": ["containers.*.resources", "resources"]},
+        lambda c: again(c, {**main(resources={}), "resources": {"requests": {"cpu": "400m"}}}),
+        "main.resources.requests.cpu is missing",
+    ),
+    ("a smaller request, corrected", RESOURCES, smaller_and_corrected, ""),
     ("resources that are not", {"Pod a": []}, lambda c: again(c, main(resources={})), "Pod a was deleted"),
     ("another image", RESOURCES, lambda c: again(c, main(image="z:1")), "spec.containers.main.image is no longer"),
     ("a command", RESOURCES, lambda c: again(c, main(command=["true"])), "spec.containers.main.command"),
@@ -317,7 +368,7 @@ def test_each_field_of_each_object_of_a_lab_is_refused_unless_opened(folder):
             tried += 1
     assert tried > 20
     assert all(
-        key in ("new", "actions", "gone") or any(guard._names(key, one) for one in history.first)
+        key in ("new", "actions", "gone", "smaller") or any(guard._names(key, one) for one in history.first)
         for key in folder.definition.opens
     )
 
@@ -338,9 +389,20 @@ EXTRA = (
 @pytest.mark.parametrize("folder", BY_NAME)
 def test_no_lab_opens_a_whole_specification_or_all_annotations(folder):
     for key, paths in folder.definition.opens.items():
-        for path in paths if key not in ("new", "actions", "gone") else ():
+        for path in paths if key not in ("new", "actions", "gone", "smaller") else ():
             assert path not in ("*", "spec", "spec.*", "metadata", "containers.*", "work", "work.*"), (key, path)
             assert not path.startswith("metadata.annotations") or re.fullmatch(r"metadata\.annotations\[[^]*]+\]", path)
+
+
+@pytest.mark.parametrize("folder", BY_NAME)
+def test_a_lab_that_opens_requests_announces_that_they_may_not_become_smaller(folder):
+    opens = folder.definition.opens
+    opened = [key for key, paths in opens.items() if key.startswith("Pod ") and REQUESTS.search(" ".join(paths))]
+    guarded = [key for key in opened if key not in opens.get("smaller", ())]
+    assert "smaller" in folder.definition.brief or not guarded
+
+
+REQUESTS = re.compile(r"resources(\.requests(\.\w+)?)?( |$)")
 
 
 def test_a_view_is_the_same_for_a_pod_however_often_it_is_written():
