@@ -131,7 +131,9 @@ def kind_of(path: Path) -> str:
     known = kinds()
     fits = [kind for kind in known if kind in stem.replace("-", "_")]
     if not fits:
-        raise KitError(f"{path}: the name holds none of the kinds {', '.join(sorted(known))}; say --kind")
+        raise KitError(
+            f"{path}: the file name does not contain a kind of cases; use --kind with one of {', '.join(sorted(known))}"
+        )
     return max(fits, key=len)
 
 
@@ -178,7 +180,7 @@ def run_file(path: str | Path, kind: str = "", every: int = 1) -> FileResult:
     _check_readable(file)
     wanted = kind or kind_of(file)
     if wanted not in kinds():
-        raise KitError(f"kind {wanted!r}: valid values: {', '.join(sorted(kinds()))}")
+        raise KitError(f"unsupported kind {wanted!r} of cases; valid values: {', '.join(sorted(kinds()))}")
     module = importlib.import_module(kinds()[wanted])
     inputs: frozenset[str] = getattr(module, "INPUTS", frozenset())
     nested: frozenset[str] = getattr(module, "NESTED_INPUTS", frozenset())

@@ -40,5 +40,5 @@ def scenarios_beside(path: Path, kind: str, of_kind: str) -> list[dict[str, Any]
     if not beside.exists():
         beside = path.with_name(f"{of_kind}{ending}")
     if not beside.exists():
-        raise KitError(f"{path}: its scenarios stand in {beside.name}, which is not beside it")
+        raise KitError(f"{path}: the scenarios of these cases must be in the file {beside.name} in the same folder")
     return [case for _, case in read_cases(beside)]

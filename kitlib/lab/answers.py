@@ -160,7 +160,7 @@ def _do_one(cluster: Any, step: dict[str, Any], start: dict[str, dict[str, Any]]
 
         drain(cluster, step["drain"], step["for"])
     else:
-        raise KitError(f"an answer's step is unknown: {step}")
+        raise KitError(f"unknown step in an answer: {step}")
 
 
 def _change(cluster: Any, step: dict[str, Any], start: dict[str, dict[str, Any]]) -> None:

@@ -37,7 +37,7 @@ def badge_of(address: str) -> str:
     found = _REMOTE.match(address)
     provider = HOSTS.get(found["host"].lower()) if found else None
     if found is None or provider is None or "/" not in found["path"]:
-        raise KitError(f"{address}: not a repository at {' or '.join(HOSTS)}, which mybinder.org could open")
+        raise KitError(f"{address}: must be a repository on {' or '.join(HOSTS)}, which mybinder.org can open")
     path = found["path"] if provider == "gh" else quote(found["path"], safe="")
     target = f"https://mybinder.org/v2/{provider}/{path}/HEAD?urlpath=lab/tree/notebooks/00-start-here.ipynb"
     return f"[![Binder](https://mybinder.org/badge_logo.svg)]({target})"

@@ -148,7 +148,7 @@ def make_bundle(
     """
     target = Path(output)
     if not target.name.endswith((".tar.gz", ".tgz", ".tar")):
-        raise KitError(f"{target}: a name ending in .tar.gz, .tgz or .tar is expected")
+        raise KitError(f"{target}: the file name must end with .tar.gz, .tgz or .tar")
     targets = _targets(pythons, platforms)
     if image is not None:
         _check_image(Path(image))
@@ -174,14 +174,14 @@ def _check_image(image: Path) -> None:
             manifest.json).
     """
     if not image.is_file():
-        raise KitError(f"{image}: no such image; make one with kitlib image save")
+        raise KitError(f"{image}: no such node image; create it with kitlib image save")
     try:
         with tarfile.open(image) as archive:
             names = {name.removeprefix("./") for name in archive.getnames()}
     except (OSError, tarfile.TarError):
         names = set()
     if not names & {"manifest.json", "index.json"}:
-        raise KitError(f"{image}: not an archive of an image; make one with kitlib image save")
+        raise KitError(f"{image}: not a node image; create it with kitlib image save")
 
 
 def _this_platform() -> str:
@@ -221,8 +221,8 @@ def _collect(root: Path, extras: tuple[str, ...], targets: Sequence[tuple[str, s
             found = found or PLATFORMS.get(_this_platform())
             if found is None:
                 raise KitError(
-                    f"--python {version}: on this machine only Python {THIS_PYTHON} can be bundled; valid platforms: "
-                    f"{', '.join(PLATFORMS)}"
+                    f"--python {version}: without --platform, this machine can bundle only Python {THIS_PYTHON}; valid "
+                    f"platforms: {', '.join(PLATFORMS)}"
                 )
             pins = root / "pins.txt"
             pins.write_text("".join(f"{pin}\n" for pin in _resolve(kit, extras, version, found)), encoding="utf-8")
@@ -254,7 +254,7 @@ def _resolve(kit: Path, extras: tuple[str, ...], version: str, found: Platform) 
     """
     uv = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
     if uv is None:
-        raise KitError("a bundle for another platform or Python version is resolved by uv: pip install uv")
+        raise KitError("uv is required to bundle packages for another platform or Python version; run pip install uv")
     command = [
         *(uv, "pip", "compile", "-", "-q", "--no-header", "--no-annotate", "--only-binary", ":all:"),
         *("--python-version", f"{version}.0", "--python-platform", found.uv, "--find-links", str(kit.parent)),
@@ -314,7 +314,7 @@ def _packed_again(folder: Path) -> Path:
     entries = [f for f in installed.files or () if f.parts[0] != ".." and "__pycache__" not in f.parts]
     kept = [f for f in entries if f.name not in left_out]
     if not kept:
-        raise KitError("the installed kit has no list of its files: install it with pip")
+        raise KitError("the installation of kitlib has no list of its files; install kitlib with pip")
     record = next((f"{f.parts[0]}/RECORD" for f in kept if f.parts[0].endswith(".dist-info")), "")
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
         lines = []

@@ -94,7 +94,7 @@ def confirmed(progress: str | Path, name: str, issuer: str, lab: str = CAPSTONE)
         raise KitError(f"{progress}: {error}") from error
     owner = collected.account_of(Path(progress)) or "".join(sent.owners[:1])
     if others := set(sent.owners) - {owner}:
-        raise KitError(f"{progress}: written by {', '.join(sorted({owner, *others}))}: one account is expected")
+        raise KitError(f"{progress}: must have entries of only one account, got {', '.join(sorted({owner, *others}))}")
     checks = {key: submitted for key, submitted in sent.checks.items() if key[0] == lab}
     claims = {claim.task: claim for claim in recheck(checks)}
     for task in definition.tasks:
@@ -111,7 +111,7 @@ def confirmed(progress: str | Path, name: str, issuer: str, lab: str = CAPSTONE)
 def _statement(name: str, lab: str, points: float, seed: int, issuer: str) -> Statement:
     definition = submissions.course_labs()[lab]
     if not name.strip() or len(name) > 200:
-        raise KitError(f"name: 1 to 200 characters are expected, got {len(name)}")
+        raise KitError(f"name: must have 1 to 200 characters, got {len(name)}")
     return Statement(
         name=submissions.shortened(name.strip()),
         lab=lab,
@@ -153,7 +153,7 @@ def verify(file: str | Path, key: str | Path) -> Statement:
     try:
         text = Path(file).read_bytes()[:MAX_PAGE].decode()
     except (OSError, ValueError) as error:
-        raise KitError(f"{file} with {key}: {error}") from error
+        raise KitError(f"cannot verify {file} with {key}: {error}") from error
     found = _MARK.search(text)
     if found is None:
         raise KitError(f"{file}: not a certificate: there is no statement of kitlib in it")
@@ -165,9 +165,11 @@ def verify(file: str | Path, key: str | Path) -> Statement:
     except (ValueError, KeyError, TypeError, msgspec.ValidationError) as error:
         raise KitError(f"{file}: not a certificate: {error}") from error
     if not is_signed(statement.to_bytes(), signature, key):
-        raise KitError(f"{file}: not signed by {key}, or changed afterwards")
+        raise KitError(
+            f"{file}: the signature is invalid: the file was not signed with {key}, or was changed after signing"
+        )
     if page(statement, data["signature"]) != text:
-        raise KitError(f"{file}: the page shows something else than its signed statement")
+        raise KitError(f"{file}: the page differs from the signed statement")
     return statement
 
 

@@ -110,7 +110,7 @@ class Checks:
 
         def register(function: ObservedFunction) -> ObservedFunction:
             if key in self.predictions:
-                raise KitError(f"prediction {key!r} is observed twice")
+                raise KitError(f"prediction {key!r}: only one function can observe it, got two")
             self.predictions[key] = function
             if at_start:
                 self.at_start.add(key)

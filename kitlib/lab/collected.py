@@ -115,7 +115,9 @@ def read(folder: Path, key: Path | None = None) -> Collection | None:
     place = folder / FILE
     if not place.exists():
         if key is not None:
-            raise KitError(f"{place}: missing: a hub did not collect this folder, so no key signed it")
+            raise KitError(
+                f"{place}: no such file: a hub did not collect this folder, so there is no signature to verify"
+            )
         return None
     try:
         with place.open("rb") as opened:
@@ -127,7 +129,9 @@ def read(folder: Path, key: Path | None = None) -> Collection | None:
     except (OSError, ValueError, msgspec.DecodeError) as error:  # below msgspec 0.21 the last is no ValueError
         raise KitError(f"{place}: not a list of collected files: {error}") from error
     if key is not None and not is_signed(data, signature, key):
-        raise KitError(f"{place}: not signed by {key}, or changed afterwards")
+        raise KitError(
+            f"{place}: the signature is invalid: the file was not signed with {key}, or was changed after signing"
+        )
     return made
 
 

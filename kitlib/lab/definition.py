@@ -243,12 +243,12 @@ class LabFolder:
         module = _load(file, f"kitlib_lab_{_identifier(self.name)}")
         checks = getattr(module, "checks", None)
         if not isinstance(checks, Checks):
-            raise KitError(f"{file}: there is no `checks = Checks()` in it")
+            raise KitError(f"{file}: must define `checks = Checks()`")
         missing = [t.key for t in self.definition.tasks if t.key not in checks.tasks]
         missing += [p.key for p in self.definition.predictions if p.key not in checks.predictions]
         missing += [r.key for r in self.definition.rules if r.never and r.key not in checks.rules]
         if missing:
-            raise KitError(f"{file}: no function for {', '.join(missing)}")
+            raise KitError(f"{file}: must define a function for {', '.join(missing)}")
         return checks
 
     def answers(self, ground: Ground = SIMULATED) -> Answers:

@@ -321,7 +321,9 @@ def grade_journal(
         KitError: the journal is too long, or has an entry that cannot be replayed.
     """
     if len(journal) > MAX_JOURNAL:
-        raise KitError(f"lab {folder.name}: a journal of {len(journal)} entries; at most {MAX_JOURNAL} are replayed")
+        raise KitError(
+            f"lab {folder.name}: the journal has {len(journal)} entries, but at most {MAX_JOURNAL} can be replayed"
+        )
     cluster = prepare(folder, ground)
     history = History(cluster)
     cluster.replay(journal)

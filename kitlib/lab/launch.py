@@ -99,7 +99,7 @@ def course_source(kind: str) -> Path:
     for place in (package / f"_{kind}", package.parent / kind):
         if place.is_dir():
             return place
-    raise KitError(f"the {kind} of the course are not part of this installation")
+    raise KitError(f"this installation of kitlib does not contain the {kind} of the course")
 
 
 def make_course_folder(folder: str | Path) -> Copied:

@@ -61,7 +61,7 @@ def choose_kernel(wish: str = "") -> tuple[str, str]:
         raise KitError(f"nodes {asked!r}: choose one of {', '.join(KERNELS)}")
     if sys.platform == "emscripten":
         if asked in ("docker", real_nodes.KUBERNETES):
-            raise KitError(f"nodes {asked!r}: {IN_THE_PAGE}; leave the argument out")
+            raise KitError(f"nodes {asked!r}: {IN_THE_PAGE}; omit the argument")
         return "simulated", IN_THE_PAGE
     if asked == real_nodes.KUBERNETES:
         return "docker", real_nodes.WHY

@@ -47,7 +47,7 @@ def newest(file: Path) -> LearnerMoment:
     for entry in reversed(submissions.entries(file)):
         if entry.lab in submissions.course_labs() and (journal := _journal(entry)) is not None:
             return LearnerMoment(entry.lab, journal, entry.details.ground, entry.seconds)
-    raise KitError("no check of a lab and no call for help yet, so there is no cluster to look at")
+    raise KitError("the learner has not checked a lab or asked for help yet, so there is no cluster to show")
 
 
 def _journal(entry: Submitted) -> list[dict[str, Any]] | None:
@@ -68,7 +68,7 @@ def shown(folder: LabFolder, journal: Sequence[dict[str, Any]], ground: Ground) 
     from kitlib.views.kubectl import describe
 
     if len(journal) > MAX_JOURNAL:
-        raise KitError(f"a journal of {len(journal)} entries; at most {MAX_JOURNAL} are replayed")
+        raise KitError(f"the journal has {len(journal)} entries, but at most {MAX_JOURNAL} can be replayed")
     cluster = prepare(folder, ground)
     try:
         cluster.replay(list(journal))

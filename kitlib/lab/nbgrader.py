@@ -52,7 +52,10 @@ def points(name: str, task: str, lab: Any) -> float:
     from kitlib.lab.progress import Progress, record_grade
 
     if type(lab) is not Lab or lab.name != name:
-        raise KitError(f"`lab` is not the lab {name}: begin with lab = Lab({name!r}), and keep that name")
+        raise KitError(
+            f"the variable lab must contain the lab {name}: assign lab = Lab({name!r}) in the first cell, and do not "
+            "change it"
+        )
     journal, ground = lab.done()
     found = grade_apart(LabFolder.read(course_source("labs") / name, lab.seed), journal, (task,), ground)
     record_grade(Progress(Path.cwd()), name, found, journal, ground, changed=False)

@@ -72,7 +72,7 @@ def _results(lab: str, journal: bytes, ground: Ground, tasks: tuple[str, ...]) -
     try:
         actions = msgspec.json.decode(journal) if journal else None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise KitError(f"its journal cannot be read: {error}") from None
+        raise KitError(f"the journal of the entry cannot be read: {error}") from None
     if not isinstance(actions, list):
         raise KitError("the entry has no journal")
     folder = LabFolder.read(course_source("labs") / lab, ground.seed)

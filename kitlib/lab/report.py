@@ -114,7 +114,8 @@ def read_learners(
     seen = _assignments(root) | seen  # where a learner has one file, a hub's signature covers that file alone
     if not seen:
         raise KitError(
-            f"{place}: no progress files (NAME.jsonl, NAME/progress.jsonl or, of nbgrader, NAME/LAB/progress.jsonl)"
+            f"{place}: no progress files found; expected NAME.jsonl, NAME/progress.jsonl or NAME/LAB/progress.jsonl "
+            "(nbgrader)"
         )
     points = [
         # parameters of a sweep are text, but a file's name may have bytes that are not UTF-8

@@ -57,7 +57,7 @@ class RoomDecisions:
             KitError: the lab is closed.
         """
         if self.open is not None and lab not in self.open:
-            raise KitError(f"lab {lab} is closed: your instructor opens it for the room; what you reached is kept")
+            raise KitError(f"lab {lab} is closed until your instructor opens it; you keep your points")
 
     def opened(self, labs: Iterable[str]) -> RoomDecisions:
         """Return the decisions with these labs open too; if all labs were open, only these remain open."""
@@ -123,7 +123,7 @@ def read(file: str | Path) -> RoomDecisions:
     try:
         stored = decoder(_Stored).decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise KitError(f"{place}: not a room's file: {error}") from None
+        raise KitError(f"{place}: not a room file: {error}") from None
     return RoomDecisions(None if stored.open is None else tuple(stored.open)).seeded(stored.seeds)
 
 

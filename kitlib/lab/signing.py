@@ -49,7 +49,7 @@ def private_key(file: str | Path) -> Any:
     except (OSError, ValueError, TypeError) as error:
         raise KitError(f"{file}: not a private key in PEM: {error}") from error
     if not isinstance(private, Ed25519PrivateKey):
-        raise KitError(f"{file}: an Ed25519 key is expected, as kitlib certificate key makes one")
+        raise KitError(f"{file}: must be an Ed25519 private key; create one with kitlib certificate key")
     return private
 
 
@@ -68,7 +68,7 @@ def is_signed(data: bytes, signature: bytes, key: str | Path) -> bool:
     except (OSError, ValueError) as error:
         raise KitError(f"{key}: not a public key in PEM: {error}") from error
     if not isinstance(public, Ed25519PublicKey):
-        raise KitError(f"{key}: the public half of an Ed25519 key is expected")
+        raise KitError(f"{key}: must be an Ed25519 public key")
     try:
         public.verify(signature, data)
     except InvalidSignature:

@@ -74,9 +74,9 @@ def build_site(folder: str | Path, *, pyodide: str | Path | None = None) -> Site
         raise KitError(f"{missing[0].replace('_', '-')} is not installed: pip install 'kitlib[site]'")
     target = Path(folder).expanduser().resolve()
     if target.exists() and not (target / "jupyter-lite.json").exists() and any(target.iterdir()):
-        raise KitError(f"{target}: holds something else than a site")
+        raise KitError(f"{target}: the folder exists and is not a site; choose another folder")
     if pyodide is not None and not Path(pyodide).is_file():
-        raise KitError(f"{pyodide}: no such file; a Pyodide distribution (.tar.bz2) is expected")
+        raise KitError(f"{pyodide}: no such file; it must be a Pyodide distribution (.tar.bz2)")
     with tempfile.TemporaryDirectory(prefix="kitlib-site-") as temporary:
         work = Path(temporary)
         make_course_folder(work / "course")
@@ -110,7 +110,7 @@ def build_site(folder: str | Path, *, pyodide: str | Path | None = None) -> Site
         )
         if done.returncode or not (work / "site" / "jupyter-lite.json").exists():
             last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:] or ["it said nothing"]
-            raise KitError(f"jupyter lite build: {last[0]}")
+            raise KitError(f"jupyter lite build failed: {last[0]}")
         (work / "site" / "cheat-sheet.html").write_text(page(), encoding="utf-8")
         modules = build_api_pages(work / "site" / "api")
         _front(work / "site")

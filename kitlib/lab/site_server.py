@@ -108,7 +108,7 @@ def site_server(folder: str | Path, port: int = 0, prefix: str = "/") -> http.se
     """
     place = Path(folder).expanduser()
     if not (place / "jupyter-lite.json").is_file():
-        raise KitError(f"{place}: holds no site; kitlib site {place} builds one")
+        raise KitError(f"{place}: not a site; build one with kitlib site {place}")
     if not _PREFIX.fullmatch(prefix):
         raise KitError(f"prefix {prefix!r}: must begin and end with a slash, such as /kitlib/")
     handler = type("PrefixHandler", (Handler,), {"prefix": prefix})

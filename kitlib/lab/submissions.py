@@ -144,7 +144,7 @@ def _entries(path: Path) -> tuple[list[Submitted], list[str]]:
     reads, unfinished = decoder(Submitted), ""
     lines, found, problems = content(path).split(b"\n"), list[Submitted](), list[str]()
     if len(lines) > MAX_ENTRIES:
-        raise KitError(f"{len(lines)} lines; at most {MAX_ENTRIES} are read")
+        raise KitError(f"the file has {len(lines)} lines, but at most {MAX_ENTRIES} are allowed")
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
@@ -156,7 +156,7 @@ def _entries(path: Path) -> tuple[list[Submitted], list[str]]:
             else:  # may be an incomplete line of a killed kernel, unless it is the only one
                 unfinished = f"line {number}: {error}"
     if not found and (problems or unfinished):
-        raise KitError(f"no line of it is an entry; {(problems or [unfinished])[0]}")
+        raise KitError(f"the file has no valid entry; {(problems or [unfinished])[0]}")
     return found, problems
 
 
@@ -233,30 +233,34 @@ def _entry(reads: msgspec.json.Decoder[Submitted], line: bytes) -> Submitted:
         KitError: the line does not match the schema, or names a lab or task that the course does not have.
     """
     if len(line) > MAX_LINE:
-        raise KitError(f"{len(line)} bytes; at most {MAX_LINE} are read")
+        raise KitError(f"the line is too long: {len(line)} bytes, but at most {MAX_LINE} are allowed")
     if bracket_depth(line) > MAX_DEPTH:  # Python 3.14 decodes deeper texts than older versions
-        raise KitError(f"not an entry: more than {MAX_DEPTH} levels")
+        raise KitError(f"invalid entry: nested more than {MAX_DEPTH} levels deep")
     try:
         entry = reads.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         check_format(line, FORMAT)
-        raise KitError(f"not an entry: {shortened(str(error))}") from None
+        raise KitError(f"invalid entry: {shortened(str(error))}") from None
     lab = course_labs().get(entry.lab)
     if lab is None:
         home = home_of(entry.lab, entry.task)
         if home in course_notebooks():
             return msgspec.structs.replace(entry, lab=home)  # exercises of notebooks give no points in the table
-        raise KitError(f"no such lab in the course: {shortened(entry.lab)!r}")
+        raise KitError(f"the course has no lab {shortened(entry.lab)!r}")
     if entry.kind == "prediction" or (entry.kind in ("open", "help") and not entry.task):
         return entry
     task = next((task for task in lab.tasks if task.key == entry.task), None)
     if task is None:
-        raise KitError(f"no such task in {entry.lab}: {shortened(entry.task)!r}")
+        raise KitError(f"lab {entry.lab} has no task {shortened(entry.task)!r}")
     if entry.points > task.points:
-        raise KitError(f"{entry.lab} {task.key}: {entry.points:g} points claimed, the task is worth {task.points:g}")
+        raise KitError(
+            f"{entry.lab} {task.key}: the entry claims {entry.points:g} points, but the task is worth {task.points:g}"
+        )
     ground = entry.details.ground
     if entry.kind == "check" and (ground.kernel not in lab.kernels or ground.cgroup_version not in (0, 1, 2)):
-        raise KitError(f"{entry.lab}: cannot be done on {ground.kernel} nodes of cgroup v{ground.cgroup_version}")
+        raise KitError(
+            f"{entry.lab}: this lab cannot be done on {ground.kernel} nodes of cgroup v{ground.cgroup_version}"
+        )
     return entry
 
 
@@ -272,14 +276,14 @@ def content(path: Path) -> bytes:
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
         if path.is_symlink() or (path.name == "progress.jsonl" and path.parent.is_symlink()):
-            raise KitError("a symbolic link is not followed")
+            raise KitError("the file is a symbolic link, which is not allowed")
         descriptor = os.open(path, flags)
         with open(descriptor, "rb") as file:
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode):
                 raise KitError("not a regular file")
             if found.st_size > MAX_FILE:
-                raise KitError(f"{found.st_size} bytes; at most {MAX_FILE} are read")
+                raise KitError(f"the file is too large: {found.st_size} bytes, but at most {MAX_FILE} are allowed")
             return file.read(MAX_FILE)
     except OSError as error:
-        raise KitError(f"cannot be read: {error.strerror or error}") from None
+        raise KitError(f"the file cannot be read: {error.strerror or error}") from None

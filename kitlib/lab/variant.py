@@ -54,7 +54,7 @@ def fill(text: str, values: SimpleNamespace, where: str = "") -> str:
     try:
         return Template(text).substitute(vars(values))
     except (KeyError, ValueError) as error:
-        raise KitError(f"{where or 'lab'}: ${error} is no value of the variant") from None
+        raise KitError(f"{where or 'lab'}: the variant does not define the placeholder ${error}") from None
 
 
 def fill_all(data: Any, values: SimpleNamespace, where: str = "") -> Any:

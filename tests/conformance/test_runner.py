@@ -72,7 +72,7 @@ def test_a_file_that_is_none_is_refused(tmp_path, content, problem):
 
 def test_the_kind_is_the_longest_name_in_the_files_name(tmp_path):
     assert kind_of(tmp_path / "my-qos-cgroups.jsonl") == "qos_cgroups"
-    with pytest.raises(KitError, match="say --kind"):
+    with pytest.raises(KitError, match="use --kind"):
         kind_of(tmp_path / "what.jsonl")
 
 

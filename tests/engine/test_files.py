@@ -106,7 +106,7 @@ def test_a_file_written_by_hand_is_seen_and_the_kernels_refusal_is_told(shared: 
     assert [(d.path, d.file) for d in node.differences()] == [(path, file)]
     with pytest.raises(KitError, match="Invalid argument"):
         node.write(path, file, "many")
-    with pytest.raises(KitError, match="no file of this node's cgroup tree"):
+    with pytest.raises(KitError, match="not a file in the cgroup tree of this node"):
         node.read("/../..", file)
     end(shared, shared.pod(name))
 

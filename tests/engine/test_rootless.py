@@ -86,7 +86,7 @@ def on_cgroup_v1_no_node_starts(there: RootlessEngine, capsys: pytest.CaptureFix
 
 def nobody_starts_in_the_engines_own_cgroup(there: RootlessEngine) -> None:
     """Podman without systemd leaves a container where it stands itself."""
-    with pytest.raises(KitError, match=r"engine itself stands in this node's cgroup.*KITLIB_CGROUP_PARENT"):
+    with pytest.raises(KitError, match=r"engine run in this node's cgroup.*KITLIB_CGROUP_PARENT"):
         Cluster.docker(1, cpus=1, memory="128Mi", control_plane="process")
     assert there.gone(5) == []
     assert [p.name for p in (MOUNT / there.name).rglob("*") if p.is_dir()] == ["user", "service"]

@@ -32,7 +32,7 @@ def test_the_badge_leads_to_the_repository(address: str, target: str) -> None:
 
 @pytest.mark.parametrize("address", ["/srv/git/kit.git", "https://example.com/ada/kit", "https://github.com/ada", ""])
 def test_what_binder_cannot_open_has_none(address: str) -> None:
-    with pytest.raises(KitError, match=r"not a repository at github\.com or gitlab\.com"):
+    with pytest.raises(KitError, match=r"must be a repository on github\.com or gitlab\.com"):
         badge_of(address)
 
 

@@ -32,7 +32,7 @@ def test_files_are_copied_and_links_are_not_followed(room: Path) -> None:
     found = collected.read(room / "collected", room / "key.pem.pub")
     assert found is not None and list(found.files) == ["ada", "bob"] and not found.good_faith
     assert found.files["ada"].name == "Ada Lovelace"
-    assert found.refused == {"eve": "a symbolic link is not followed"}
+    assert found.refused == {"eve": "the file is a symbolic link, which is not allowed"}
     assert (room / "key.pem").stat().st_mode & 0o077 == 0 and (room / "collected").stat().st_mode & 0o077 == 0
     assert collected.account_of(room / "collected" / "ada.jsonl") == "ada"
 
@@ -57,13 +57,13 @@ def test_a_changed_list_is_refused(room: Path, old: str, new: str) -> None:
     text = place.read_text()
     assert old in text
     place.write_text(text.replace(old, new, 1))
-    with pytest.raises(KitError, match=r"not signed by .*key.pem.pub, or changed afterwards"):
+    with pytest.raises(KitError, match=r"not signed with .*key.pem.pub, or was changed"):
         report.read_learners(room / "collected", key=room / "key.pem.pub")
 
 
 def test_another_hubs_key_and_a_folder_that_no_hub_collected_are_refused(room: Path) -> None:
     signing.make_key(room / "other.pem")
-    with pytest.raises(KitError, match="not signed by"):
+    with pytest.raises(KitError, match="not signed with"):
         collected.read(room / "collected", room / "other.pem.pub")
     with pytest.raises(KitError, match="a hub did not collect this folder"):
         collected.read(room / "learners", room / "key.pem.pub")

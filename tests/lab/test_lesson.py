@@ -187,7 +187,7 @@ def test_in_a_page_a_lesson_offers_nothing_that_a_page_cannot_do(
     shown = repr(lesson) + lesson._repr_html_()
     assert "Python runs in this page" in shown
     assert not [word for word in ("docker", "pip install", "Other choice", "engine") if word in shown]
-    with pytest.raises(KitError, match="which can start no real nodes; leave the argument out"):
+    with pytest.raises(KitError, match="which can start no real nodes; omit the argument"):
         Lesson("01", "docker")
     with pytest.raises(KitError, match=r"browser's page here, which reaches no container engine"):
         Cluster.docker(1)

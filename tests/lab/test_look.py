@@ -34,7 +34,7 @@ def test_the_cluster_of_the_newest_call_is_shown(tmp_path: Path) -> None:
 def test_without_a_journal_there_is_nothing_to_look_at(tmp_path: Path, journal: object) -> None:
     progress = Progress(tmp_path)
     progress.record("check", LAB, "stable", 0, 2, journal=journal)
-    with pytest.raises(KitError, match="no check of a lab and no call for help yet"):
+    with pytest.raises(KitError, match="not checked a lab or asked for help yet"):
         look.newest(progress.path)
 
 

@@ -78,7 +78,7 @@ def test_something_else_named_lab_is_refused() -> None:
     class Pretended:
         name = FIRST
 
-    with pytest.raises(KitError, match="is not the lab"):
+    with pytest.raises(KitError, match="must contain the lab"):
         points(FIRST, "guaranteed", Pretended())
 
 

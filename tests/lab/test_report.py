@@ -83,7 +83,7 @@ def test_a_copied_file_and_shared_work_are_remarked(tmp_path, monkeypatch):
 def test_a_file_of_one_line_that_is_no_entry_is_named(tmp_path):
     (tmp_path / "ann.jsonl").write_text("[" * 1000)
     (row,) = read_learners(tmp_path)
-    assert "no line of it is an entry; line 1: not an entry" in row.problems[0]
+    assert "the file has no valid entry; line 1: invalid entry" in row.problems[0]
 
 
 @pytest.mark.parametrize(
@@ -131,10 +131,10 @@ def test_a_folder_without_files_is_said_to_be_so(tmp_path):
 @pytest.mark.thorough
 def test_a_room_is_the_same_in_several_processes_and_a_file_that_ends_one_is_one_bad_row(room, monkeypatch):
     (room / "mallory").mkdir()
-    (room / "mallory" / "progress.jsonl").write_text("not an entry\n")
+    (room / "mallory" / "progress.jsonl").write_text("invalid entry\n")
     here = read_learners(room, workers=0)
     assert [row.learner for row in here] == ["ann", "bob", "mallory"]
-    assert here[2].problems[0].startswith("bad file: no line of it is an entry")
+    assert here[2].problems[0].startswith("bad file: the file has no valid entry")
     assert read_learners(room, workers=2) == here
     monkeypatch.setattr("kitlib.lab.report.graded", _ends_at_bob)
     ann, bob, mallory = read_learners(room, workers=2)
@@ -179,5 +179,5 @@ def test_a_replay_confirms_what_was_done_and_unmasks_what_was_written_in(tmp_pat
         " 2 claimed, 0 confirmed ",
         " 1 claimed, 0 confirmed ",
     ]
-    assert other.problems == ("line 3: no such lab in the course: '99-invented'",)
+    assert other.problems == ("line 3: the course has no lab '99-invented'",)
     assert "the entry has no journal" in to_html([other, one]) and "not confirmed" in to_csv([other, one])

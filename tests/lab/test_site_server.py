@@ -64,7 +64,7 @@ def test_nothing_outside_of_the_folder_is_sent(port: int) -> None:
 
 
 def test_a_folder_without_a_site_and_a_port_that_is_taken_are_refused(tmp_path: Path, port: int) -> None:
-    with pytest.raises(KitError, match=r"empty: holds no site; kitlib site .*empty builds one"):
+    with pytest.raises(KitError, match=r"empty: not a site; build one with kitlib site .*empty"):
         site_server(tmp_path / "empty")
     with pytest.raises(KitError, match=f"port {port}: Address already in use"):
         site_server(tmp_path, port)

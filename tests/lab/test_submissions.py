@@ -31,42 +31,42 @@ def journal(*entries: Any, **changes: Any) -> bytes:
 
 
 FORGERIES: dict[str, tuple[bytes, str]] = {
-    "a lab that the course does not have": (line(lab="99-invented"), "no such lab"),
-    "a lab named by another path": (line(lab=f"./{LAB}"), "no such lab"),
-    "a lab named by its parent": (line(lab=f"x/../{LAB}"), "no such lab"),
-    "a lab in other letters": (line(lab=LAB.upper()), "no such lab"),
-    "a lab with a letter of another alphabet": (line(lab=LAB.replace("e", "\u0435")), "no such lab"),
-    "a lab with a space behind it": (line(lab=f"{LAB} "), "no such lab"),
-    "no name of a lab": (line(lab=""), "no such lab"),
-    "a name of a megabyte": (line(lab="a" * 1_000_000), "not an entry"),
-    "a task that the lab does not have": (line(task="everything"), "no such task"),
-    "a task of another lab": (line(task="exclusive"), "no such task"),
+    "a lab that the course does not have": (line(lab="99-invented"), "the course has no lab"),
+    "a lab named by another path": (line(lab=f"./{LAB}"), "the course has no lab"),
+    "a lab named by its parent": (line(lab=f"x/../{LAB}"), "the course has no lab"),
+    "a lab in other letters": (line(lab=LAB.upper()), "the course has no lab"),
+    "a lab with a letter of another alphabet": (line(lab=LAB.replace("e", "\u0435")), "the course has no lab"),
+    "a lab with a space behind it": (line(lab=f"{LAB} "), "the course has no lab"),
+    "no name of a lab": (line(lab=""), "the course has no lab"),
+    "a name of a megabyte": (line(lab="a" * 1_000_000), "invalid entry"),
+    "a task that the lab does not have": (line(task="everything"), "has no task"),
+    "a task of another lab": (line(task="exclusive"), "has no task"),
     "more points than the task is worth": (line(points=2.5), "the task is worth 2"),
-    "points beyond every bound": (line(points=1e300), "not an entry"),
-    "points that are infinite": (json.dumps({**GOOD, "points": float("inf")}).encode() + b"\n", "not an entry"),
-    "points that are no number": (json.dumps({**GOOD, "points": float("nan")}).encode() + b"\n", "not an entry"),
-    "points below zero": (line(points=-5), "not an entry"),
-    "points as a text": (line(points="2"), "not an entry"),
-    "points as a list": (line(points=[2]), "not an entry"),
-    "true for points": (line(points=True), "not an entry"),
-    "an integer of 5,000 digits": (line().replace(b'"points": 2', b'"points": ' + b"9" * 5000), "not an entry"),
-    "a kind of its own": (line(kind="gift"), "not an entry"),
-    "a field of its own": (line(bonus=100), "not an entry"),
-    "nodes that there are not": (line(details={"ground": {"kernel": "moon"}}), "not an entry"),
+    "points beyond every bound": (line(points=1e300), "invalid entry"),
+    "points that are infinite": (json.dumps({**GOOD, "points": float("inf")}).encode() + b"\n", "invalid entry"),
+    "points that are no number": (json.dumps({**GOOD, "points": float("nan")}).encode() + b"\n", "invalid entry"),
+    "points below zero": (line(points=-5), "invalid entry"),
+    "points as a text": (line(points="2"), "invalid entry"),
+    "points as a list": (line(points=[2]), "invalid entry"),
+    "true for points": (line(points=True), "invalid entry"),
+    "an integer of 5,000 digits": (line().replace(b'"points": 2', b'"points": ' + b"9" * 5000), "invalid entry"),
+    "a kind of its own": (line(kind="gift"), "invalid entry"),
+    "a field of its own": (line(bonus=100), "invalid entry"),
+    "nodes that there are not": (line(details={"ground": {"kernel": "moon"}}), "invalid entry"),
     "cgroup v9": (line(details={"ground": {"kernel": "docker", "cgroup_version": 9}}), "cannot be done"),
-    "brackets without end": (b"[" * 100_000 + b"\n", "not an entry"),
+    "brackets without end": (b"[" * 100_000 + b"\n", "invalid entry"),
     "brackets in the details": (
         line().replace(b"{}", b'{"x":' + b"[" * 50_000 + b"]" * 50_000 + b"}"),
-        "not an entry",
+        "invalid entry",
     ),
-    "a pickle": (pickle.dumps(os.getcwd, 4) + b"\n", "not an entry"),
-    "YAML with a tag": (b"!!python/object/apply:os.system ['touch owned']\n", "not an entry"),
-    "bytes that are no text": (b"\xff\xfe\x00\x01\n", "not an entry"),
-    "a zero byte": (b"\x00\n", "not an entry"),
-    "a half surrogate": (line().replace(LAB.encode(), b"\\ud800"), "not an entry"),
-    "a list": (b"[1, 2]\n", "not an entry"),
-    "a text": (b'"points"\n', "not an entry"),
-    "no object": (b"null\n", "not an entry"),
+    "a pickle": (pickle.dumps(os.getcwd, 4) + b"\n", "invalid entry"),
+    "YAML with a tag": (b"!!python/object/apply:os.system ['touch owned']\n", "invalid entry"),
+    "bytes that are no text": (b"\xff\xfe\x00\x01\n", "invalid entry"),
+    "a zero byte": (b"\x00\n", "invalid entry"),
+    "a half surrogate": (line().replace(LAB.encode(), b"\\ud800"), "invalid entry"),
+    "a list": (b"[1, 2]\n", "invalid entry"),
+    "a text": (b'"points"\n', "invalid entry"),
+    "no object": (b"null\n", "invalid entry"),
 }
 
 REPLAYED: dict[str, tuple[bytes, str]] = {
@@ -135,7 +135,7 @@ def test_a_file_without_any_entry_is_named_as_a_whole(tmp_path: Path, name: str)
     content, why = FORGERIES[name]
     (tmp_path / "mallory.jsonl").write_bytes(content)
     row = table(tmp_path)["mallory"]
-    assert row.points == 0 and row.problems[0].startswith("bad file: no line of it is an entry"), row.problems
+    assert row.points == 0 and row.problems[0].startswith("bad file: the file has no valid entry"), row.problems
     assert why in row.problems[0]
 
 
@@ -172,7 +172,7 @@ def test_code_beside_a_progress_file_is_not_run(tmp_path: Path) -> None:
     (learner / "progress.jsonl").write_bytes(b"".join(journal(lab=name, task="a", points=1) for name in names) + line())
     row = table(tmp_path, recheck=True)["mallory"]
     assert row.points == 0 and not trap.exists()
-    assert len(row.problems) == 3 and all("no such lab" in problem for problem in row.problems)
+    assert len(row.problems) == 3 and all("the course has no lab" in problem for problem in row.problems)
 
 
 def test_what_is_no_regular_file_is_not_opened(tmp_path: Path) -> None:
@@ -190,10 +190,10 @@ def test_what_is_no_regular_file_is_not_opened(tmp_path: Path) -> None:
     rows = table(room)
     assert {name: row.problems for name, row in rows.items() if name != "honest"} == {
         "pipe": ("bad file: not a regular file",),
-        "link": ("bad file: a symbolic link is not followed",),
-        "zero": ("bad file: a symbolic link is not followed",),
-        "folder": ("bad file: cannot be read: Is a directory",),
-        "other": ("bad file: a symbolic link is not followed",),
+        "link": ("bad file: the file is a symbolic link, which is not allowed",),
+        "zero": ("bad file: the file is a symbolic link, which is not allowed",),
+        "folder": ("bad file: the file cannot be read: Is a directory",),
+        "other": ("bad file: the file is a symbolic link, which is not allowed",),
     }
     assert all(row.points == 0 for row in rows.values())
 
@@ -203,8 +203,9 @@ def test_a_file_beyond_the_bounds_is_named(tmp_path: Path) -> None:
         file.truncate(submissions.MAX_FILE + 1)  # a hole: it takes no room on the disk
     (tmp_path / "many.jsonl").write_bytes(b"\n" * (submissions.MAX_ENTRIES + 1))
     rows = table(tmp_path)
-    assert rows["huge"].problems == (f"bad file: {submissions.MAX_FILE + 1} bytes; at most 67108864 are read",)
-    assert rows["many"].problems == ("bad file: 50002 lines; at most 50000 are read",)
+    size = f"{submissions.MAX_FILE + 1} bytes, but at most 67108864 are allowed"
+    assert rows["huge"].problems == (f"bad file: the file is too large: {size}",)
+    assert rows["many"].problems == ("bad file: the file has 50002 lines, but at most 50000 are allowed",)
 
 
 def test_a_second_file_of_a_learner_is_named_and_does_not_replace_the_first(tmp_path: Path) -> None:
@@ -247,7 +248,7 @@ def test_the_assignments_that_nbgrader_collected_are_one_row(tmp_path: Path) -> 
         (tmp_path / "ann" / lab / "progress.jsonl").write_bytes(content)
     row = table(tmp_path)["ann"]
     assert row.labs == {LAB: (2, 2)}
-    assert len(row.problems) == 1 and row.problems[0].startswith("03-sidecar-oom: no line of it is an entry")
+    assert len(row.problems) == 1 and row.problems[0].startswith("03-sidecar-oom: the file has no valid entry")
 
 
 def test_a_linked_assignment_is_not_followed(tmp_path: Path) -> None:
@@ -260,7 +261,7 @@ def test_a_linked_assignment_is_not_followed(tmp_path: Path) -> None:
     (room / "eve" / LAB).mkdir(parents=True)
     (room / "eve" / LAB / "progress.jsonl").symlink_to(tmp_path / "elsewhere" / LAB / "progress.jsonl")
     rows = table(room)
-    refused = ("bad file: a symbolic link is not followed",)
+    refused = ("bad file: the file is a symbolic link, which is not allowed",)
     assert {name: row.problems for name, row in rows.items() if name != "honest"} == {"ann": refused, "eve": refused}
     assert rows["ann"].points == rows["eve"].points == 0
 

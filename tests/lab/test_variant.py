@@ -26,5 +26,5 @@ def test_the_instructor_fixes_the_seed(tmp_path, monkeypatch):
 def test_seed_0_is_the_first_option_everywhere():
     values = values_of(lambda choose: {"a": choose("x", "y"), "n": choose(1, 2)}, "lab", 0)
     assert fill_all({"$a": ["$n", "${a}-$n"]}, values) == {"x": [1, "x-1"]}
-    with pytest.raises(KitError, match="no value of the variant"):
+    with pytest.raises(KitError, match="the variant does not define"):
         fill_all("$other", values)

@@ -146,5 +146,5 @@ def test_another_python_is_told_at_once(unpacked: Path) -> None:
 
 
 def test_an_image_that_is_not_there_is_named_before_anything_is_collected(tmp_path: Path) -> None:
-    with pytest.raises(KitError, match=r"nodes.tar: no such image; make one with kitlib image save"):
+    with pytest.raises(KitError, match=r"nodes.tar: no such node image; create it with kitlib image save"):
         make_bundle(tmp_path / "course.tar", image=tmp_path / "nodes.tar")

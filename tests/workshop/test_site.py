@@ -44,9 +44,9 @@ def test_what_is_missing_or_in_the_way_is_named(tmp_path: Path, monkeypatch: pyt
         site.build_site(tmp_path / "site")
     monkeypatch.setattr(site, "NEEDS", ())
     (tmp_path / "mine").write_text("")
-    with pytest.raises(KitError, match="holds something else than a site"):
+    with pytest.raises(KitError, match="the folder exists and is not a site"):
         site.build_site(tmp_path)
-    with pytest.raises(KitError, match=r"pyodide.tar.bz2: no such file; a Pyodide distribution"):
+    with pytest.raises(KitError, match=r"pyodide.tar.bz2: no such file; it must be a Pyodide distribution"):
         site.build_site(tmp_path / "site", pyodide=tmp_path / "pyodide.tar.bz2")
 
 

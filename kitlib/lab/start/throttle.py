@@ -112,7 +112,7 @@ def _cgroup(node: Any) -> Cgroup:
     for cgroup in node.desired().of_kind("container"):
         if cgroup.pod == f"default/{NAME}":
             return cgroup
-    raise KitError(f"{NAME} does not run: {'; '.join(p.status.message for p in node.pods() if p.name == NAME)}")
+    raise KitError(f"pod {NAME} does not run: {'; '.join(p.status.message for p in node.pods() if p.name == NAME)}")
 
 
 def _stat(node: Any, own: Cgroup) -> dict[str, float]:

@@ -259,7 +259,9 @@ class Agent:
             asked = protocol.decode(line)
             number, what = int(asked.pop("id", 0)), str(asked.pop("do", ""))
             if what not in self._does:
-                raise KitError(f"{what!r}: this node knows {', '.join(sorted(self._does))}")
+                raise KitError(
+                    f"unsupported request {what!r} to the node; valid values: {', '.join(sorted(self._does))}"
+                )
             answer: dict[str, Any] = {"id": number, "ok": self._does[what](**asked)}
         except Exception as error:  # an error of one request must not end the node; the owner receives it
             answer = {"id": number, "error": protocol.error_to_data(error)}
@@ -268,7 +270,10 @@ class Agent:
     def _start(self, version: int, config: Mapping[str, Any]) -> dict[str, Any]:
         """Take over the cgroup tree, create the kubelet, and return the facts about the node."""
         if version != protocol.VERSION:
-            raise KitError(f"the image speaks version {protocol.VERSION}, the kit {version}: kitlib image build")
+            raise KitError(
+                f"the node image uses version {protocol.VERSION} of the protocol, kitlib uses {version}: rebuild the "
+                "image with kitlib image build"
+            )
         if self._kubelet is not None:
             raise KitError("this node has been started already")
         cgroups, systemd, version_of_systemd = RealCgroupFS(), None, ""

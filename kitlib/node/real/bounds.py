@@ -52,7 +52,7 @@ def read(words: Sequence[str]) -> Bounds:
     for word in words:
         name, _, value = word.removeprefix("--").partition("=")
         if name not in _WORDS or not value.isdigit():
-            raise KitError(f"{word}: one of --cpus=N, --memory=BYTES, --pids=N is expected")
+            raise KitError(f"{word}: must be one of --cpus=N, --memory=BYTES, --pids=N")
         given[name] = int(value)
     return Bounds(given.get("cpus", 0), given.get("memory", 0), given.get("pids", 0))
 
@@ -151,7 +151,10 @@ def own_cgroup(mountinfo: str, cgroup: str) -> str:
                 return f"{MOUNT}{below.rstrip('/')}"
             if shown == top:
                 return MOUNT
-    raise KitError(f"the cgroup {shown!r} of this pod is not below {MOUNT}: its runtime mounts another one")
+    raise KitError(
+        f"the cgroup {shown!r} of this pod is outside of {MOUNT}, because the container runtime mounted another cgroup "
+        "there"
+    )
 
 
 def _check_own_v1() -> None:
@@ -170,7 +173,9 @@ def _check_own_v1() -> None:
         before, _, after = line.partition(" - ")
         of_memory = after.startswith("cgroup ") and "memory" in after.split()[2].split(",")
         if of_memory and before.split()[3] == "/" and own.get("memory", "/") != "/":
-            raise KitError("this pod sees its machine's own cgroups (v1, privileged): use privilege='least'")
+            raise KitError(
+                "this pod can access the cgroups of its whole machine (cgroup v1, privileged): use privilege='least'"
+            )
 
 
 def _text(path: str) -> str:
@@ -190,4 +195,7 @@ def _write(path: str, value: str) -> None:
     except ProcessLookupError:
         pass
     except OSError as error:
-        raise KitError(f"{path}: {error.strerror}: this node may not own a cgroup tree (CAP_SYS_ADMIN?)") from error
+        raise KitError(
+            f"{path}: {error.strerror}: the node cannot write to its cgroup; its container requires the capability "
+            "CAP_SYS_ADMIN"
+        ) from error

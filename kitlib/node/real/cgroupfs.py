@@ -37,14 +37,14 @@ SETTINGS = {
 }
 """Writable files by version, shown for cgroups that the kubelet does not manage; limits of huge pages are added."""
 NOT_OURS = (
-    "its engine runs without root, or maps users, and has no cgroup to give away "
-    "(use one that root has started, or cgroup v2 with a cgroup that was delegated to the engine's user)"
+    "the container engine runs without root, or maps users, and cannot delegate a cgroup "
+    "(use an engine that root started, or cgroup v2 with a cgroup that is delegated to the engine's user)"
 )
 _NOT_EVERYWHERE = ("hugetlb.", "memory.memsw.", "memory.swap.")
 """Prefixes of files that depend on the host: sizes of huge pages, swap accounting."""
 NO_CGROUP = (
-    "it may make none for the node (an engine without root: run it in a session of systemd, or have a cgroup delegated "
-    "to its user and name that in KITLIB_CGROUP_PARENT)"
+    "the engine cannot create a cgroup for the node (an engine without root: run it in a session of systemd, or "
+    "delegate a cgroup to its user and name this cgroup in KITLIB_CGROUP_PARENT)"
 )
 _LOOKS, _LOOK = 20, 0.01
 
@@ -87,7 +87,7 @@ class RealCgroupFS:
         for root in self.roots:
             mounts.make_writable(root)
             if not os.access(root, os.W_OK):
-                raise KitError(f"{root}: this node may not make cgroups there: {NOT_OURS}")
+                raise KitError(f"{root}: this node cannot create cgroups: {NOT_OURS}")
         if self.version == 2:
             self._alone()
             root = self.hierarchies[""]
@@ -114,7 +114,9 @@ class RealCgroupFS:
             if "0" not in self._text(f"{self.hierarchies['']}/cgroup.procs").split():
                 return
             time.sleep(_LOOK)
-        raise KitError(f"{self.hierarchies['']}: the engine itself stands in this node's cgroup: {NO_CGROUP}")
+        raise KitError(
+            f"{self.hierarchies['']}: processes of the container engine run in this node's cgroup: {NO_CGROUP}"
+        )
 
     # Directories.
 
@@ -365,7 +367,7 @@ class RealCgroupFS:
 def _check(path: str, file: str) -> None:
     """Raise an error for a path outside the node's tree."""
     if not path.startswith("/") or ".." in path.split("/") or "/" in file or not file or "\0" in path + file:
-        raise KitError(f"{path}/{file}: no file of this node's cgroup tree")
+        raise KitError(f"{path}/{file}: not a file in the cgroup tree of this node")
 
 
 def _write(path: str, value: str) -> None:

@@ -224,7 +224,7 @@ class Bus:
             self._rest += self._more()
         line, _, rest = bytes(self._rest).partition(b"\r\n")
         if not line.startswith(b"OK "):
-            raise KitError(f"D-Bus: not let in: {line.decode(errors='replace')}")
+            raise KitError(f"D-Bus: authentication failed: {line.decode(errors='replace')}")
         self._rest = bytearray(rest)
 
     def _more(self) -> bytes:
@@ -233,7 +233,7 @@ class Bus:
         except TimeoutError:
             raise KitError(f"D-Bus: no answer to {self._asked} within {self._socket.gettimeout():g} s") from None
         if not piece:
-            raise KitError("D-Bus: the other side has hung up")
+            raise KitError("D-Bus: the connection was closed by the other side")
         return piece
 
     def call(
@@ -278,7 +278,7 @@ class Bus:
             self._rest += self._more()
         body, fields = struct.unpack_from("<I", self._rest, 4)[0], struct.unpack_from("<I", self._rest, 12)[0]
         if self._rest[0] != ord("l") or body + fields > _LARGEST:
-            raise KitError("D-Bus: a message that cannot be read")
+            raise KitError("D-Bus: received an invalid message")
         # The body starts at a multiple of 8 bytes; the length of the fields does not include that padding.
         whole = _FIXED_HEADER + fields + -fields % 8 + body
         while len(self._rest) < whole:

@@ -254,7 +254,10 @@ def _check_ssh(endpoint: EngineEndpoint) -> None:
     """
     url = endpoint.url or os.environ.get("DOCKER_HOST", "")
     if url.startswith("ssh:") and importlib.util.find_spec("paramiko") is None:
-        raise EngineError("an engine behind SSH needs the package paramiko: pip install 'docker[ssh]'")
+        raise EngineError(
+            "the container engine is reached through SSH, which requires the package paramiko: pip install "
+            "'docker[ssh]'"
+        )
 
 
 def _patient_client(docker: Any, endpoint: EngineEndpoint) -> Any:

@@ -48,7 +48,7 @@ def begin(agent: Callable[[], int]) -> None:
         KitError: the image has no systemd, or the host refuses.
     """
     if not os.path.exists(PROGRAM):
-        raise KitError(f"this image has no {PROGRAM}: kitlib image build --systemd")
+        raise KitError(f"the node image does not contain {PROGRAM}; rebuild it with kitlib image build --systemd")
     mounts.own_namespaces()
     cgroups = RealCgroupFS()
     for root in cgroups.roots:

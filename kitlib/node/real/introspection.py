@@ -240,7 +240,7 @@ class Introspection:
     def watch(self, number: int, files: list[list[str]], hz: float) -> None:
         """Start sending samples of files, at most 50 a second."""
         if not 0 < hz <= MOST_HZ:
-            raise KitError(f"watch: {hz} Hz must be greater than 0 and at most {MOST_HZ:g}")
+            raise KitError(f"watch: {hz} Hz: must be greater than 0 and at most {MOST_HZ:g}")
         places = [self.cgroups.location(path, file) for path, file in files]
         self._watched[number] = Watched(places, 1 / hz, self.clock())
 

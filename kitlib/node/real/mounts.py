@@ -58,7 +58,7 @@ def cgroup_hierarchies(text: str = "") -> dict[str, str]:
         return {"": unified}
     if "memory" in found or "cpu" in found:
         return dict(sorted(found.items()))
-    raise KitError(f"no cgroup file system at {MOUNT}: the engine gave this node none")
+    raise KitError(f"no cgroup file system at {MOUNT}: the container engine must mount it for this node")
 
 
 def make_writable(place: str) -> None:
@@ -86,7 +86,10 @@ def own_namespaces() -> None:
         KitError: the kernel refuses.
     """
     if _libc.unshare(CLONE_NEWNS | CLONE_NEWPID) != 0:
-        raise KitError(f"unshare: {os.strerror(ctypes.get_errno())}: systemd needs namespaces of its own")
+        raise KitError(
+            f"unshare: {os.strerror(ctypes.get_errno())}: cannot create the mount and PID namespaces that systemd "
+            "requires"
+        )
     _mount("none", "/", "", MS_REC | MS_PRIVATE)
 
 
@@ -97,7 +100,10 @@ def own_cgroups(place: str) -> None:
         KitError: the kernel refuses.
     """
     if _libc.unshare(CLONE_NEWNS | CLONE_NEWCGROUP) != 0:
-        raise KitError(f"unshare: {os.strerror(ctypes.get_errno())}: a node needs a cgroup namespace (CAP_SYS_ADMIN?)")
+        raise KitError(
+            f"unshare: {os.strerror(ctypes.get_errno())}: cannot create a cgroup namespace; the node requires the "
+            "capability CAP_SYS_ADMIN"
+        )
     _mount("none", "/", "", MS_REC | MS_PRIVATE)
     # The kernel refuses to mount a file system on a mount of the same one: EBUSY (kernel do_add_mount).
     if _libc.umount2(place.encode(), MNT_DETACH) != 0:
@@ -113,7 +119,7 @@ def own_network() -> None:
         OSError: the device cannot be brought up.
     """
     if _libc.unshare(CLONE_NEWNET) != 0:
-        raise KitError(f"unshare: {os.strerror(ctypes.get_errno())}")
+        raise KitError(f"unshare: {os.strerror(ctypes.get_errno())}: cannot create a network namespace")
     import fcntl  # imported here: nodes of a container engine do not need it
     import socket
     import struct
@@ -185,7 +191,10 @@ def give_memory_back() -> None:
 def _mount(source: str, place: str, kind: str, flags: int, options: str = "") -> None:
     if _libc.mount(source.encode(), place.encode(), kind.encode(), flags, options.encode() or None) != 0:
         number = ctypes.get_errno()
-        raise KitError(f"mount {place}: {os.strerror(number)}: this node may not own a cgroup tree (CAP_SYS_ADMIN?)")
+        raise KitError(
+            f"mount {place}: {os.strerror(number)}: the node cannot mount its cgroups; it requires the capability "
+            "CAP_SYS_ADMIN"
+        )
 
 
 def kernel_log() -> tuple[list[str], str]:

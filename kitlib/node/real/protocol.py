@@ -225,12 +225,12 @@ def check_bounds(line: bytes, size: int = MAX_LINE) -> None:
         KitError: the line is too long or nested too deeply.
     """
     if len(line) > size:
-        raise KitError(f"a message of {len(line)} bytes: at most {size} are taken")
+        raise KitError(f"the message is too long: {len(line)} bytes, but at most {size} are allowed")
     # Counted first, which is cheap: a line without more opening brackets than levels cannot be too deep.
     if line.count(b"[") + line.count(b"{") > MAX_DEPTH:
         brackets = _TEXTS.sub(b"", line).translate(None, _ALL_BUT_BRACKETS)
         if max(accumulate(map(_STEP.__getitem__, brackets)), default=0) > MAX_DEPTH:
-            raise KitError(f"a message of more than {MAX_DEPTH} levels")
+            raise KitError(f"invalid message: nested more than {MAX_DEPTH} levels deep")
 
 
 def decode(line: bytes, size: int = MAX_LINE) -> dict[str, Any]:
@@ -243,9 +243,9 @@ def decode(line: bytes, size: int = MAX_LINE) -> dict[str, Any]:
     try:
         found = _decoder.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise KitError(f"{line[:80]!r} is not a message: {error}") from None
+        raise KitError(f"invalid message {line[:80]!r}: {error}") from None
     if not isinstance(found, dict):
-        raise KitError(f"{line[:80]!r} is not a message: an object is expected")
+        raise KitError(f"invalid message {line[:80]!r}: must be a JSON object")
     return found
 
 

@@ -168,7 +168,7 @@ class SystemdCgroupFS:
         """
         version = self.systemd.wait()
         if not os.path.exists("/run/systemd/system"):
-            raise KitError("systemd answers, but is not process 1 of this node")
+            raise KitError("systemd runs, but is not process 1 of this node")
         standing = [
             Property("Description", "s", "kubelet of a node of the kit"),
             Property("Slice", "s", "system.slice"),

@@ -11,7 +11,7 @@ from kitlib.node.real.bounds import Bounds, own_cgroup, picked, read
 def test_bounds_are_read_from_the_command_line() -> None:
     assert read(["--cpus=2", "--memory=1024", "--pids=0"]) == Bounds(2, 1024, 0)
     for wrong in ("--cpus=some", "--gpus=1", "--cpus"):
-        with pytest.raises(KitError, match="--cpus=N, --memory=BYTES, --pids=N is expected"):
+        with pytest.raises(KitError, match="must be one of --cpus=N, --memory=BYTES, --pids=N"):
             read([wrong])
 
 
@@ -49,7 +49,7 @@ POD = "/kubepods.slice/kubepods-pod1.slice/cri-containerd-2.scope"
         (POD, f"0::{POD}/leaf\n", "/sys/fs/cgroup/leaf"),
         ("/", f"1:name=systemd:/x\n0::{POD}\n", f"/sys/fs/cgroup{POD}"),
     ],
-    ids=["a namespace of its own", "its machine's", "its own, bound", "a leaf of its own", "hybrid"],
+    ids=["a namespace of its own", "cgroups of its whole machine", "its own, bound", "a leaf of its own", "hybrid"],
 )
 def test_a_pods_own_cgroup_is_found_whatever_its_runtime_mounts(top: str, cgroup: str, found: str) -> None:
     assert own_cgroup(MOUNT.format(top=top), cgroup) == found
@@ -57,5 +57,5 @@ def test_a_pods_own_cgroup_is_found_whatever_its_runtime_mounts(top: str, cgroup
 
 @pytest.mark.parametrize(("top", "cgroup"), [("/other", f"0::{POD}\n"), ("/", "0::/../x\n"), ("/", "")])
 def test_a_cgroup_that_is_not_below_the_mount_is_refused(top: str, cgroup: str) -> None:
-    with pytest.raises(KitError, match="is not below /sys/fs/cgroup"):
+    with pytest.raises(KitError, match="is outside of /sys/fs/cgroup"):
         own_cgroup(MOUNT.format(top=top), cgroup)

@@ -119,7 +119,7 @@ def test_a_tree_that_is_somebody_elses_is_named_with_the_way_out(
 ) -> None:
     monkeypatch.setattr(mounts, "make_writable", lambda place: None)
     monkeypatch.setattr("os.access", lambda place, how: False)
-    with pytest.raises(KitError, match=r"may not make cgroups there: its engine runs without root.*delegated"):
+    with pytest.raises(KitError, match=r"cannot create cgroups: the container engine runs without root.*delegated"):
         tree(tmp_path, "cpu memory").prepare()
 
 
@@ -129,7 +129,7 @@ def test_a_node_that_stands_in_the_engines_own_cgroup_says_so_and_leaves_it_as_i
     monkeypatch.setattr(mounts, "make_writable", lambda place: None)
     made = tree(tmp_path, "cpu memory")
     (tmp_path / "cgroup.procs").write_text("0\n17\n")
-    with pytest.raises(KitError, match=r"engine itself stands in this node's cgroup.*KITLIB_CGROUP_PARENT"):
+    with pytest.raises(KitError, match=r"engine run in this node's cgroup.*KITLIB_CGROUP_PARENT"):
         made.prepare()
     assert sorted(p.name for p in tmp_path.iterdir()) == [
         "cgroup.controllers",

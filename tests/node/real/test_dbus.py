@@ -128,7 +128,7 @@ def test_an_error_has_its_name_and_its_words(serve: Callable[..., str]) -> None:
 
 
 def test_who_is_not_let_in_hears_so(serve: Callable[..., str]) -> None:
-    with pytest.raises(KitError, match="not let in: REJECTED EXTERNAL"):
+    with pytest.raises(KitError, match="authentication failed: REJECTED EXTERNAL"):
         Bus(serve(greeting=b"REJECTED EXTERNAL\r\n"), timeout=5)
 
 

@@ -229,5 +229,5 @@ def test_an_engine_behind_ssh_needs_a_package(monkeypatch: pytest.MonkeyPatch) -
     """The SDK ends with a NameError in this case."""
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "paramiko" else object())
     monkeypatch.setenv("DOCKER_HOST", "ssh://user@nowhere.example")
-    with pytest.raises(engine.EngineError, match=r"needs the package paramiko: pip install 'docker\[ssh\]'"):
+    with pytest.raises(engine.EngineError, match=r"requires the package paramiko: pip install 'docker\[ssh\]'"):
         engine.reach({"DOCKER_HOST": "ssh://user@nowhere.example"})

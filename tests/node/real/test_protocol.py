@@ -75,7 +75,7 @@ def test_errors_are_raised_again_on_the_other_side() -> None:
 
 @pytest.mark.parametrize("line", [b"", b"[1]", b"{", b"\xff\xfe"])
 def test_what_is_no_message_is_refused(line: bytes) -> None:
-    with pytest.raises(KitError, match="is not a message"):
+    with pytest.raises(KitError, match="invalid message"):
         protocol.decode(line)
 
 
