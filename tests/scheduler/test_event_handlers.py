@@ -13,6 +13,7 @@ from kitlib.api.meta import OwnerReference
 from kitlib.api.serialize import deepcopy, from_dict
 from kitlib.scheduler.driver import Driver
 from kitlib.scheduler.event_handlers import EventHandlers
+from kitlib.scheduler.framework.events import NODE_ADD
 from kitlib.scheduler.framework.plugin import Plugin
 from kitlib.scheduler.scheduler import Scheduler
 from tests.scheduler.builders import node, pod, profile
@@ -224,8 +225,6 @@ def test_events_of_other_device_objects() -> None:
 
 
 def test_pods_that_stay_and_pods_that_sit_out() -> None:
-    from kitlib.scheduler.framework.events import NODE_ADD
-
     seen = Seen(pod("a"), pod("b"))
     seen.handlers.move_all(NODE_ADD, None, node("m"), "m", besides={"default/a"}, sit_out=True)
     assert seen.unschedulable == ["a"]

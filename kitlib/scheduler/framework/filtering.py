@@ -32,21 +32,28 @@ def run_pre_filter_plugins(handle: Handle, info: PodInfo, context: Context) -> F
     for plugin in handle.at("pre_filter"):
         found = plugin.pre_filter(info, context)
         if not found.status.ok:
-            outcome.status = Status(found.status.code, found.status.reasons, plugin.name)
-            if context.release.enabled("KitPreFilterRejectsEveryNode"):
-                outcome.codes[:] = Code.UnschedulableAndUnresolvable
-            else:  # in these releases nodes get no status of their own, so that preemption tries all of them
-                outcome.codes[:] = Code.Unschedulable
+            code, reasons = found.status.code, found.status.reasons
+            if code not in (Code.Unschedulable, Code.UnschedulableAndUnresolvable):
+                code, reasons = Code.Error, (f'running PreFilter plugin "{plugin.name}": {found.status.message}',)
+            outcome.status = Status(code, reasons, plugin.name)
+            # in older releases nodes get no status of their own, so that preemption tries all of them
+            every_node = context.release.enabled("KitPreFilterRejectsEveryNode")
+            outcome.codes[:] = code if every_node else Code.Unschedulable
+            if code is Code.Unschedulable:  # preemption may help, so the other plugins are asked as well
+                continue
             return outcome
         outcome.states[plugin.name] = found.state
         if found.nodes is not None:
             nodes = found.nodes if nodes is None else nodes & found.nodes
             narrowing.append(plugin.name)
             if not nodes:
-                reason = f"node(s) didn't satisfy plugin(s) {narrowing} simultaneously"
+                reason = f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(narrowing))}] simultaneously"
+                if len(narrowing) == 1:
+                    reason = f"node(s) didn't satisfy plugin {plugin.name}"
                 outcome.status = Status(Code.UnschedulableAndUnresolvable, (reason,), plugin.name)
+                outcome.codes[:] = outcome.status.code
                 return outcome
-    if nodes is not None:
+    if nodes is not None and outcome.status.ok:
         outcome.prefilter_node_names = nodes, narrowing
         index = context.snapshot.index
         outcome.status = _missing_nodes(nodes, context)
