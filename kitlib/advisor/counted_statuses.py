@@ -58,7 +58,7 @@ def _is_counted(budget: PodDisruptionBudget) -> bool:
 
 def _count(everywhere: Sequence[Pod], budget: PodDisruptionBudget, workloads: dict[str, KubeObject]) -> str:
     """Count a budget by its pods; return the obstacle, "" if there was none."""
-    from kitlib.apiserver.store.kinds import Kinds
+    from kitlib.api.apiextensions import CustomResourceDefinition
     from kitlib.controllers.disruption import counted_status, expected_pods
     from kitlib.controllers.informers import controller_of
 
@@ -73,9 +73,9 @@ def _count(everywhere: Sequence[Pod], budget: PodDisruptionBudget, workloads: di
         unread = dict.fromkeys(f"{one.kind} {one.name}" for one in above if one.uid not in workloads)
         if unread:
             return f"{listed(list(unread))} {'were' if len(unread) > 1 else 'was'} not read"
-    kinds = Kinds(lambda: ())
+    definitions = [obj for obj in workloads.values() if isinstance(obj, CustomResourceDefinition)]
     try:
-        expected = expected_pods(budget, pods, workloads.get, lambda obj: kinds.of(obj).qualified)
+        expected = expected_pods(budget, pods, workloads.get, definitions)
     except KitError as error:
         return str(error)
     budget.status = counted_status(budget, pods, expected, budget.status.disrupted_pods)

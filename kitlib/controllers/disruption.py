@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from kitlib.api.apps import ReplicaSet
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
-from kitlib.api.meta import Condition, KubeObject, LabelSelector, put_condition
+from kitlib.api.meta import Condition, LabelSelector, put_condition
 from kitlib.api.numbers import scaled_value
 from kitlib.api.policy import (
     DISRUPTION_ALLOWED,
@@ -25,15 +25,17 @@ from kitlib.api.policy import (
 )
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.api.serialize import deepcopy
-from kitlib.apiserver.store.kinds import watched_kind
 from kitlib.controllers.controller import Controller, Handler, Key
 from kitlib.controllers.informers import Delta, controller_of
 from kitlib.controllers.pod_util import is_ready
+from kitlib.controllers.scales import SCALABLE, scale_of
 from kitlib.controllers.workload_status import from_rfc3339
+
+if TYPE_CHECKING:
+    from kitlib.api.apiextensions import CustomResourceDefinition
 
 DELETION_TIMEOUT = 120.0
 """The seconds within which an evicted pod must be deleted; then its disruption no longer counts."""
-_SCALABLE = ("ReplicationController", "ReplicaSet", "StatefulSet", "Deployment")
 
 
 class Expected(NamedTuple):
@@ -57,7 +59,7 @@ class DisruptionController(Controller):
     account: ClassVar[str] = "disruption-controller"
 
     def handlers(self) -> Mapping[str, Handler]:
-        own = dict.fromkeys(_SCALABLE, self._on_owner)
+        own = dict.fromkeys(SCALABLE, self._on_owner)
         return {**own, "PodDisruptionBudget": self._on_budget, "Pod": self._on_pod}
 
     def _on_budget(self, change: Delta) -> None:
@@ -79,7 +81,10 @@ class DisruptionController(Controller):
             self.event(pod, "Warning", "MultiplePodDisruptionBudgets", message)
 
     def _on_owner(self, change: Delta) -> None:
-        """Queue the budgets when a workload's size, and so the expected pods, change; upstream waits for its pods."""
+        """Queue the budgets when a workload's size, and so the expected pods, change; upstream waits for its pods.
+
+        The budgets of custom workloads wait for their pods, as upstream.
+        """
         old, new = change.old, change.new
         if old is None or getattr(old.spec, "replicas", None) == getattr(new.spec, "replicas", None):  # type: ignore[attr-defined]
             return
@@ -97,7 +102,8 @@ class DisruptionController(Controller):
         if not pods:
             self.event(budget, "Normal", "NoPods", "No matching pods found")
         try:
-            expected = expected_pods(budget, pods, self.informers.get, self._resource)
+            definitions = self.api.store.list("CustomResourceDefinition", copy=False)
+            expected = expected_pods(budget, pods, self.informers.get, definitions)
         except KitError as error:
             message = f"Failed to calculate the number of expected pods: {error}"
             self.event(budget, "Warning", "CalculateExpectedPodCountFailed", message)
@@ -140,9 +146,6 @@ class DisruptionController(Controller):
         status.conditions = put_condition(status.conditions, failed, self.now())
         self._write(budget, status)
 
-    def _resource(self, obj: KubeObject) -> str:
-        return self.api.store.kinds.of(obj).qualified
-
     def _disrupted(
         self, budget: PodDisruptionBudget, pods: Sequence[Pod], now: datetime
     ) -> tuple[dict[str, str], float | None]:
@@ -170,7 +173,7 @@ def expected_pods(
     budget: PodDisruptionBudget,
     pods: Sequence[Pod],
     find: Callable[[str], Any],
-    resource: Callable[[KubeObject], str],
+    definitions: Sequence[CustomResourceDefinition],
 ) -> Expected:
     """Return the number of pods that a budget's workloads should have, and the number that must be healthy.
 
@@ -178,7 +181,7 @@ def expected_pods(
         budget: the budget.
         pods: the selected pods.
         find: UID of a workload -> the workload; None if it does not exist.
-        resource: object -> its resource with the group, for messages.
+        definitions: the definitions of the custom kinds.
 
     Raises:
         KitError: a pod's controller has no scale.
@@ -187,23 +190,23 @@ def expected_pods(
     """
     least, most = budget.spec.min_available, budget.spec.max_unavailable
     if most is not None:
-        expected, unmanaged = _scale(pods, find, resource)
+        expected, unmanaged = _scale(pods, find, definitions)
         return Expected(expected, max(0, expected - scaled_value(most, expected, round_up=True)), unmanaged)
     if isinstance(least, int):
         # An integer needs no scale, so it is the only form for pods without a controller.
         return Expected(len(pods), least, [])
     if least is not None:
-        expected, unmanaged = _scale(pods, find, resource)
+        expected, unmanaged = _scale(pods, find, definitions)
         return Expected(expected, scaled_value(least, expected, round_up=True), unmanaged)
     return Expected(0, 0, [])
 
 
 def _scale(
-    pods: Sequence[Pod], find: Callable[[str], Any], resource: Callable[[KubeObject], str]
+    pods: Sequence[Pod], find: Callable[[str], Any], definitions: Sequence[CustomResourceDefinition]
 ) -> tuple[int, list[str]]:
     """Return the sum of the scales of the pods' workloads, and the names of pods without one.
 
-    Source: getExpectedScale.
+    Source: getExpectedScale, getScaleController.
     """
     sizes: dict[str, int] = {}
     unmanaged = []
@@ -218,9 +221,8 @@ def _scale(
         owner = parent if parent is not None else owner
         if owner is None:
             continue
-        if watched_kind(owner) not in _SCALABLE:
-            raise KitError(f"{resource(owner)} does not implement the scale subresource")
-        sizes[owner.metadata.uid] = 1 if owner.spec.replicas is None else owner.spec.replicas
+        if owner.metadata.uid not in sizes:
+            sizes[owner.metadata.uid] = scale_of(owner, definitions).replicas
     return sum(sizes.values()), unmanaged
 
 

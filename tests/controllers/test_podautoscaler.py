@@ -204,7 +204,8 @@ def test_an_unmeasured_metric_is_told_in_the_words_of_the_real_controller():
 def test_a_missing_target_is_named_as_its_scale(kind, scale):
     cluster = hollow()
     _, hpa = deployment("cpu=1")
-    hpa["spec"]["scaleTargetRef"]["kind"] = kind
+    version = "v1" if kind == "ReplicationController" else "apps/v1"
+    hpa["spec"]["scaleTargetRef"] |= {"apiVersion": version, "kind": kind}
     cluster.apply([hpa])
     assert ("FailedGetScale", f'{scale} "web" not found') in told(cluster, "HorizontalPodAutoscaler")
 

@@ -12,6 +12,7 @@ computeStatusForResourceMetric, setStatus).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, ClassVar
 
 from kitlib.api.autoscaling import (
@@ -28,9 +29,9 @@ from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
 from kitlib.api.meta import Condition
 from kitlib.api.resource import Quantity
+from kitlib.api.selectors import SelectorError
 from kitlib.api.serialize import deepcopy
 from kitlib.controllers.controller import Controller, Handler, Key
-from kitlib.controllers.controller_ref_manager import selector_of, selector_text
 from kitlib.controllers.informers import Delta
 from kitlib.controllers.podautoscaler.behavior import (
     Note,
@@ -42,18 +43,9 @@ from kitlib.controllers.podautoscaler.behavior import (
     stabilize,
 )
 from kitlib.controllers.podautoscaler.replica_calculator import ReplicaRecommendation, Tolerance, resource_replicas
-from kitlib.controllers.replicaset import replicas_of
-from kitlib.controllers.workload_status import status_data
+from kitlib.controllers.scales import ScaleTarget, find_scale
 
 SYNC_PERIOD = 15.0
-SCALABLE = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController")
-_SCALES = {
-    "Deployment": "deployments/scale.apps",
-    "ReplicaSet": "replicasets/scale.apps",
-    "StatefulSet": "statefulsets.apps",
-    "ReplicationController": "replicationcontrollers/scale.autoscaling",
-}
-"""The API's names for missing scales, by kind. Source: ScaleREST.Get of the registries."""
 _PERCENT = " resource utilization (percentage of request)"
 
 
@@ -110,26 +102,22 @@ class HorizontalController(Controller):
                 self.api.update_status(changed)
 
     def _reconcile(self, hpa: HorizontalPodAutoscaler, status: HorizontalPodAutoscalerStatus) -> None:
-        reference = hpa.spec.scale_target_ref
-        target = None
-        if reference.kind in SCALABLE:
-            target = self.api.store.find(reference.kind, reference.name, hpa.namespace)
-        if target is None:
-            why = f'{_SCALES.get(reference.kind, f"{reference.kind.lower()}s")} "{reference.name}" not found'
-            self.event(hpa, "Warning", "FailedGetScale", why)
-            message = f"the HPA controller was unable to get the target's current scale: {why}"
+        try:
+            target = self._target(hpa)
+        except KitError as error:
+            self.event(hpa, "Warning", "FailedGetScale", str(error))
+            message = f"the HPA controller was unable to get the target's current scale: {error}"
             self._put(status, "AbleToScale", Note("False", "FailedGetScale", message))
             return
         message = "the HPA controller was able to get the target's current scale"
         self._put(status, "AbleToScale", Note("True", "SucceededGetScale", message))
-        current = replicas_of(target)
+        current = target.replicas
         desired, reason = self._desired(hpa, status, target, current)
-        status.current_replicas = int(status_data(target).get("replicas", 0))
+        status.current_replicas = target.status_replicas
         if desired is None:
             return
         if desired != current:
-            target.spec.replicas = desired
-            self.api.update(target, "scale")
+            self.api.update(target.scaled_to(desired), "scale")
             message = f"the HPA controller was able to update the target scale to {desired}"
             self._put(status, "AbleToScale", Note("True", "SucceededRescale", message))
             self.event(hpa, "Normal", "SuccessfulRescale", f"New size: {desired}; reason: {reason}")
@@ -137,11 +125,15 @@ class HorizontalController(Controller):
             status.last_scale_time = self.now()
         status.desired_replicas = desired
 
+    def _target(self, hpa: HorizontalPodAutoscaler) -> ScaleTarget:
+        reference = hpa.spec.scale_target_ref
+        return find_scale(self.api.store, reference.api_version, reference.kind, reference.name, hpa.namespace)
+
     def _history(self, hpa: HorizontalPodAutoscaler) -> ScaleHistory:
         return self._histories.setdefault(hpa.metadata.uid, ScaleHistory())
 
     def _desired(
-        self, hpa: HorizontalPodAutoscaler, status: HorizontalPodAutoscalerStatus, target: Any, current: int
+        self, hpa: HorizontalPodAutoscaler, status: HorizontalPodAutoscalerStatus, target: ScaleTarget, current: int
     ) -> tuple[int | None, str]:
         """Return the desired replicas and the reason; None if no metric could be used."""
         least = 1 if hpa.spec.min_replicas is None else hpa.spec.min_replicas
@@ -170,10 +162,10 @@ class HorizontalController(Controller):
         return desired, reason
 
     def _by_metrics(
-        self, hpa: HorizontalPodAutoscaler, status: HorizontalPodAutoscalerStatus, target: Any, current: int
+        self, hpa: HorizontalPodAutoscaler, status: HorizontalPodAutoscalerStatus, target: ScaleTarget, current: int
     ) -> tuple[int, str]:
         """Return the maximum of all metrics' replicas, and that metric's name. Source: computeReplicasForMetrics."""
-        pods = self._pods_of(target)
+        pods = self._pods_of(hpa, status, target)
         self._check_unambiguous(hpa, status, target, pods)
         wanted, metric, invalid = 0, "", 0
         first: _MetricError | None = None
@@ -200,13 +192,33 @@ class HorizontalController(Controller):
         self._put(status, "ScalingActive", Note("True", "ValidMetricFound", message))
         return wanted, metric
 
-    def _pods_of(self, target: Any) -> list[Pod]:
-        matcher = selector_of(target)
-        in_namespace = self.informers.of_namespace("Pod", target.namespace)
-        return [pod for pod in in_namespace if isinstance(pod, Pod) and matcher.matches(pod.metadata.labels)]
+    def _pods_of(
+        self, hpa: HorizontalPodAutoscaler, status: HorizontalPodAutoscalerStatus, target: ScaleTarget
+    ) -> list[Pod]:
+        """Return the pods that the target's scale selects.
+
+        Raises:
+            _MetricError: the scale of a custom object has no selector, or an invalid one.
+
+        Source: validateAndParseSelector.
+        """
+        in_namespace = self.informers.of_namespace("Pod", hpa.namespace)
+        try:
+            if not target.selector:
+                raise _MetricError("SelectorRequired", "selector is required")
+            matches = target.matcher()
+            return [pod for pod in in_namespace if isinstance(pod, Pod) and matches(pod.metadata.labels)]
+        except SelectorError as error:
+            why = f"couldn't convert selector into a corresponding internal selector object: {error}"
+            wrong = _MetricError("InvalidSelector", why)
+        except _MetricError as error:
+            wrong, why = error, "the HPA target's scale is missing a selector"
+        self.event(hpa, "Warning", wrong.reason, str(wrong))
+        self._put(status, "ScalingActive", Note("False", "InvalidSelector", why))
+        raise wrong
 
     def _check_unambiguous(
-        self, hpa: HorizontalPodAutoscaler, status: HorizontalPodAutoscalerStatus, target: Any, pods: list[Pod]
+        self, hpa: HorizontalPodAutoscaler, status: HorizontalPodAutoscalerStatus, target: ScaleTarget, pods: list[Pod]
     ) -> None:
         """Check that no other autoscaler's target selects one of these pods.
 
@@ -217,17 +229,13 @@ class HorizontalController(Controller):
         """
         found = {hpa.key}
         for other in self.informers.of_namespace("HorizontalPodAutoscaler", hpa.namespace):
-            reference = other.spec.scale_target_ref  # type: ignore[attr-defined]
-            if other.key in found or reference.kind not in SCALABLE:
-                continue
-            its = self.api.store.find(reference.kind, reference.name, hpa.namespace, copy=False)
-            if its is not None:
-                matcher = selector_of(its)
-                if any(matcher.matches(pod.metadata.labels) for pod in pods):
+            assert isinstance(other, HorizontalPodAutoscaler)
+            with suppress(KitError):  # a target without a scale selects no pods
+                its = self._target(other)
+                if its.selector and any(map(its.matcher(), (pod.metadata.labels for pod in pods))):
                     found.add(other.key)
         if len(found) > 1:
-            selector = selector_text(target)
-            message = f"pods by selector {selector} are controlled by multiple HPAs: [{' '.join(sorted(found))}]"
+            message = f"pods by selector {target.selector} are controlled by multiple HPAs: [{' '.join(sorted(found))}]"
             self.event(hpa, "Warning", "AmbiguousSelector", message)
             self._put(status, "ScalingActive", Note("False", "AmbiguousSelector", message))
             raise _MetricError("AmbiguousSelector", message)
