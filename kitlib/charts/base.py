@@ -81,6 +81,12 @@ class Chart:
 
         return to_svg(self.figure())
 
+    def page_svg(self) -> str:
+        """Return the static picture for a page of any width: HTML with a layout for each of several widths."""
+        from kitlib.charts.svg import LAYOUTS, fitting
+
+        return self.svg() if self.fitted is None else fitting({width: self.fitted(width) for width in LAYOUTS})
+
     def table_html(self, limit: int = 200) -> str:
         """Return the frame as a plain HTML table of at most `limit` rows, with the sentence as its caption."""
         names = list(self.columns)
@@ -100,7 +106,7 @@ class Chart:
 
         return {
             "text/plain": f"{self.title}: {self.sentence}",
-            "text/html": framed(self.svg(), self.sentence, self.table_html()),
+            "text/html": framed(self.page_svg(), self.sentence, self.table_html()),
         }
 
 

@@ -22,7 +22,7 @@ OUTLINES = {"Guaranteed": (3.5, ""), "Burstable": (1.5, ""), "BestEffort": (1.5,
 """QoS class -> width and dashes of the boxes' outline in pixels, so that no colour is needed."""
 WORDS = {
     "Guaranteed": "thick outline: each box meets its lid",
-    "Burstable": "thin outline: not all boxes meet lids",
+    "Burstable": "thin outline: a box misses its lid",
     "BestEffort": "broken outline: no boxes, no lids",
 }
 _LEAST = {"cpu": 1000, "memory": 256 * 2**20}
@@ -51,7 +51,7 @@ def amount_text(resource: str, value: int) -> str:
 
 def stacked(width: int, count: int) -> bool:
     """Return whether the panels of `count` containers are placed one below the other at this width."""
-    return count > 1 and width < 90 * count * 2 + 2 * AXIS
+    return width < 90 * count * 2 + 2 * AXIS
 
 
 def value_at(y: float, resource: str, end: int, *, width: int, count: int) -> float:

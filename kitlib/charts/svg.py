@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from kitlib.views.tokens import LIMIT, SMALL, css, paint
@@ -202,11 +202,38 @@ def _pattern_of(shape: str, colour: str, key: str) -> str:
     return f'<pattern id="{key}" {box} patternUnits="userSpaceOnUse">{ground}{marks}</pattern>'
 
 
+LAYOUTS = (250, 460, 680)
+"""Widths in pixels of the layouts of a picture, so that its text is never scaled down: a phone, half and whole page."""
+
+
+def fitting(pictures: Mapping[int, str]) -> str:
+    """Return HTML with a picture in several layouts, of which a page shows the widest that fits.
+
+    The rules need no script and follow the width of the output, not of the window. A page that removes or does not know
+    them (GitHub, old browsers) shows the widest layout.
+
+    Args:
+        pictures: width in pixels -> the layout as SVG text.
+
+    Source: CSS Containment 3, 5 (container queries).
+    """
+    widths = sorted(pictures, reverse=True)
+    rules, parts = "", ""
+    for place, width in enumerate(widths):
+        hidden = f".kitlib-fits>.kitlib-wide-{width}{{display:none!important}}"
+        shown = f".kitlib-fits>.kitlib-wide-{width}{{display:block!important}}"
+        rules += f"@container (max-width:{widths[place - 1] - 0.5:g}px){{{shown}}}" if place else ""
+        rules += f"@container (max-width:{width - 0.5:g}px){{{hidden}}}" if width != widths[-1] else ""
+        off = ' style="display:none"' if place else ""
+        parts += f'<div class="kitlib-wide-{width}"{off}>{pictures[width]}</div>'
+    return f'<style>.kitlib-fits{{container-type:inline-size}}{rules}</style><div class="kitlib-fits">{parts}</div>'
+
+
 def framed(picture: str, sentence: str, table: str = "") -> str:
     """Return a picture for a notebook: the tokens, the picture, its sentence, and the table behind it, folded.
 
     Args:
-        picture: the picture as SVG text.
+        picture: the picture as SVG text, or the HTML of `fitting`.
         sentence: the caption, also for screen readers.
         table: the table as HTML; "" = none.
     """

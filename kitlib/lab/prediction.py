@@ -32,7 +32,7 @@ class Verdict:
         right: whether the answer agrees with the observation.
         why: the rule behind the observed value, one or two sentences.
         formula: the full formula, shown folded.
-        picture: the picture of the answer as SVG text, with the learner's guess; "" = none.
+        picture: the picture of the answer as HTML, with the learner's guess; "" = none.
     """
 
     question: str
@@ -151,7 +151,7 @@ class Prediction:
             predicted=self.given,
             observed=observed,
         )
-        drawn = "" if picture is None else picture(guess=self.given).svg()
+        drawn = "" if picture is None else picture(guess=self.given).page_svg()
         self.verdict = Verdict(self.question, self.given, observed, right, why, formula, drawn)
         return self.verdict
 

@@ -18,6 +18,8 @@ from pathlib import Path
 from visits import OpenNotebook, restored
 
 ROOT = Path(__file__).parents[2]
+SCREEN = 880
+"""Height of a screen in pixels, on which a picture or a question is to be seen."""
 KINDS = ("picture", "form", "code", "table", "text", "prose", "question", "exercise")
 
 MEASURE = """() => {
@@ -58,6 +60,20 @@ def shares(rows: list[list]) -> dict[str, float]:
     }
 
 
+def bare(rows: list[list]) -> list[tuple[float, str]]:
+    """Return the stretches of more than a screen without a picture or a question: pixels and first words."""
+    found: list[tuple[float, str]] = []
+    high, first = 0.0, ""
+    for kind, pixels, said in [*rows, ["picture", 0.0, ""]]:
+        if kind in ("picture", "form", "question", "exercise"):
+            if high > SCREEN:
+                found.append((round(high), first))
+            high, first = 0.0, ""
+        else:
+            high, first = high + pixels, first or said
+    return found
+
+
 def measure(browser, folder: Path, names: list[str], shots: Path | None) -> dict[str, dict]:
     """Run notebooks and return their rows and shares by name."""
     found = {}
@@ -77,8 +93,8 @@ def measure(browser, folder: Path, names: list[str], shots: Path | None) -> dict
             )
             page.wait_for_timeout(1500)
             rows = page.evaluate(MEASURE)
-            found[name] = {"shares": shares(rows), "rows": rows}
-            print(name[:2], found[name]["shares"], flush=True)
+            found[name] = {"shares": shares(rows), "bare": bare(rows), "rows": rows}
+            print(name.partition("-")[0], found[name]["shares"], found[name]["bare"], flush=True)
             if shots is not None:
                 photograph(page, shots, name)
             book.close()
@@ -94,7 +110,7 @@ def photograph(page, shots: Path, name: str) -> None:
     for index in range(high // step + 1):
         page.evaluate(f"y => document.querySelector('{scroller}').scrollTo(0, y)", index * step)
         page.wait_for_timeout(150)
-        page.locator(scroller).screenshot(path=str(shots / f"{name[:2]}-{index:02d}.png"))
+        page.locator(scroller).screenshot(path=str(shots / f"{name.partition('-')[0]}-{index:02d}.png"))
 
 
 def main() -> None:
@@ -109,7 +125,7 @@ def main() -> None:
     given = parser.parse_intermixed_args()
     os.environ["KITLIB_ANSWERS"] = "shown" if given.shown else "after"
     names = [one.stem for one in sorted((ROOT / "notebooks").glob("*.ipynb")) if one.stem[:2] != "00"]
-    names = [one for one in names if not given.numbers or one[:2] in given.numbers]
+    names = [one for one in names if not given.numbers or one.partition("-")[0] in given.numbers]
     if given.shots is not None:
         given.shots.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp())

@@ -18,9 +18,11 @@ from course import ASKED, CHECKED, NAMES, Notebook, answer, points, right, solve
 from walls import is_wall, visible, walls
 
 from kitlib.lab.lessons import content
+from tests.charts.legible import illegible
 
 pytestmark = pytest.mark.notebooks
 SECONDS = 60.0
+SVG = re.compile(r"<svg.*?</svg>", re.S)
 LONG_ID = re.compile(r"(?<![0-9a-zA-Z])(?=[0-9]*[a-f])[0-9a-f]{13,}(?![0-9a-zA-Z])")
 """A hash of more than twelve digits; a number without letters is none."""
 
@@ -80,8 +82,12 @@ def test_a_notebook_runs_on_the_simulated_kernel(name: str, tmp_path: Path, monk
     notebook, seconds = run(name, tmp_path, monkeypatch)
     check(name, notebook, tmp_path)
     asked = [content(name).questions[key] for source in Notebook(name).code for key in ASKED.findall(source)]
-    drawn = everything(outputs(notebook)).count('<div class="kitlib-verdict"><svg')
-    assert drawn == sum(one.picture is not None for one in asked), "an answer without its picture"
+    shown = everything(outputs(notebook)).split('<div class="kitlib-verdict">')[1:]
+    drawn = [part.partition('<div role="status">')[0] for part in shown]
+    pictures = [part for part in drawn if part]
+    assert len(pictures) == sum(one.picture is not None for one in asked), "an answer without its picture"
+    for layout in (svg for part in pictures for svg in SVG.findall(part)):
+        assert illegible(layout) == []
     assert seconds < SECONDS
     print(f"{name}: {seconds:.1f} s")
 

@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kitlib.charts.answers.frame import LEFT, RIGHT, TOP, WIDTH, Answer, amount, answer_chart, ring
+from kitlib.charts.answers.frame import (
+    LINE,
+    Answer,
+    Sheet,
+    amount,
+    answer_chart,
+    letters,
+    ring,
+    text_width,
+    wrapped,
+)
 from kitlib.charts.base import Chart
-from kitlib.charts.svg import LETTER, Drawing, fitted
+from kitlib.charts.svg import LETTER, Drawing
 
-_ROW, _HIGH = 34, 20
-_WIDE = WIDTH - LEFT - RIGHT
+_ROW, _HIGH, _EDGE = 34, 20, 10
+"""Height of a row and of its bar, and pixels between a figure above a bar and the picture's edge."""
 
 
 class Bound(NamedTuple):
@@ -48,49 +58,64 @@ def amounts_chart(
         notes: name -> words after the amount.
         guess: the learner's answer: an amount in `unit`, or the name of a row.
     """
-    lines = [Bound(*bound) for bound in bounds]
+    bars = [Bound(*bound) for bound in bounds]
     crossed, notes = dict(crossed or {}), dict(notes or {})
     said = {name: amount(value, unit) for name, value in rows.items()}
     parts = [f"{name} {text}{f', {crossed[name]}' if name in crossed else ''}" for name, text in said.items()]
-    parts += [f"{line.name} {amount(line.value, unit)}" for line in lines]
+    parts += [f"{bound.name} {amount(bound.value, unit)}" for bound in bars]
     known = [value for value in rows.values() if value is not None]
     number = float(guess) if isinstance(guess, int | float) else None
-    shown = [*known, *(line.value for line in lines), *([number] if number is not None else [])]
+    shown = [*known, *(bound.value for bound in bars), *([number] if number is not None else [])]
     low, high = min([0.0, *shown]), max([0.0, *shown]) or 1.0
-    scale = _WIDE / (high - low)
+    words = {name: " · ".join(filter(None, (text, notes.get(name), crossed.get(name)))) for name, text in said.items()}
 
-    def x(value: float) -> float:
-        return LEFT + (value - low) * scale
+    def draw(d: Sheet) -> None:
+        scale = (d.room - (16 if d.narrow and crossed else 0)) / (high - low)
 
-    def draw(d: Drawing) -> None:
-        top = TOP + (16 if lines else 0)
-        floor = top + _ROW * len(rows)
-        for number_of, (name, value) in enumerate(rows.items()):
-            y = top + _ROW * number_of
-            d.text(0, y + 15, fitted(name, LEFT - 24), bold=name in picked, struck=name in crossed)
+        def x(value: float) -> float:
+            return d.left + (value - low) * scale
+
+        heads = {name: _Head(d, name, words[name]) for name in rows} if d.narrow else {}
+        top = d.top + (LINE * len(bars) if d.narrow else 16 if bars else 0)
+        tops, floor = {}, top
+        for name in rows:
+            tops[name] = floor + (heads[name].height if d.narrow else 0)
+            floor = tops[name] + _ROW
+        for name, value in rows.items():
+            y = tops[name]
+            if not d.narrow:
+                d.beside(y + 10, name, bold=name in picked, struck=name in crossed)
             if value is None:
-                d.rect(LEFT, y, _WIDE, _HIGH, stroke="soft", dash="5 4")
+                d.rect(d.left, y, d.room, _HIGH, stroke="soft", dash="5 4")
             else:
-                _bar(d, x, y, value, lines[0].value if lines else None, "green" if name in picked else "blue")
+                _bar(d, x, y, value, bars[0].value if bars else None, "green" if name in picked else "blue")
             if name == guess:
-                ring(d, LEFT, y, _WIDE, _HIGH)
+                ring(d, d.left, y, d.room, _HIGH)
         if low < 0:
             d.line(x(0), top - 4, x(0), floor)
         if number is not None:
             d.path(f"M{x(number):.1f} {top - 4}V{floor + 2}", "guess", weight=2.5, dash="6 3")
-        for place, one in enumerate(lines):
-            d.limit(x(one.value), top - 6, x(one.value), floor - 6)
-            near = one.value > (low + high) / 2
-            label = f"{one.name} {amount(one.value, unit)}"
-            away = -4 if near else 4
-            d.text(x(one.value) + away, top - 6 - 13 * (place % 2), label, anchor="end" if near else "start", size=11)
+        for place, bound in enumerate(bars):
+            label = f"{bound.name} {amount(bound.value, unit)}"
+            if d.narrow:
+                base = d.top + 8 + LINE * place
+                d.limit(x(bound.value), base - 8, x(bound.value), floor - 6)
+                _beside(d, x(bound.value), base, label, "ink", bound.value > (low + high) / 2, halo=True)
+            else:
+                d.limit(x(bound.value), top - 6, x(bound.value), floor - 6)
+                near = bound.value > (low + high) / 2
+                _beside(d, x(bound.value), top - 6 - 13 * (place % 2), label, "ink", near)
         d.height = floor + 2
-        for place, (name, value) in enumerate(rows.items()):
-            _figure(d, x, top + _ROW * place, value, said[name], notes.get(name), crossed.get(name), name in picked)
+        for name, value in rows.items():
+            if d.narrow:
+                heads[name].draw(tops[name], bold=name in picked, struck=name in crossed)
+                if name in crossed:
+                    d.cross(x(max(value or 0.0, 0.0)) + 10, tops[name] + 10)
+            else:
+                _figure(d, x, tops[name], value, words[name], name in crossed, name in picked)
         if number is not None:
-            near = number > (low + high) / 2
             label = f"your guess {amount(number, unit)}"
-            d.text(x(number), floor + 15, label, "guess-text", anchor="end" if near else "start", size=11, bold=True)
+            _beside(d, x(number), floor + 15, label, "guess-text", number > (low + high) / 2, bold=True)
             d.height += 18
 
     columns: dict[str, Sequence[Any]] = {
@@ -98,6 +123,36 @@ def amounts_chart(
         f"amount{f' in {unit}' if unit else ''}": list(rows.values()),
     }
     return answer_chart(title, "; ".join(parts) + ".", columns, draw)
+
+
+class _Head:
+    """The text above a bar: its name, and its figure at the right of the same line if there is room."""
+
+    def __init__(self, d: Sheet, name: str, words: str) -> None:
+        self.sheet, self.words = d, words
+        self.lines = wrapped(name, letters(d.width, bold=True))
+        self.more = wrapped(words, letters(d.width, bold=True))
+        used = text_width(self.lines[-1], bold=True) + 10 + text_width(words, bold=True)
+        self.beside = used <= d.width - _EDGE
+        self.height = LINE * (len(self.lines) + (0 if self.beside else len(self.more)))
+
+    def draw(self, y: float, *, bold: bool, struck: bool) -> None:
+        """Draw the text above a bar whose upper edge is `y`."""
+        d = self.sheet
+        base = d.lines(0, y - self.height + LINE - 5, self.lines, bold=bold, struck=struck, halo=True)
+        if self.beside:
+            d.text(d.width - _EDGE, base - LINE, self.words, anchor="end", bold=True, halo=True)
+        else:
+            d.lines(0, base, self.more, bold=True, halo=True)
+
+
+def _beside(d: Sheet, x: float, y: float, text: str, colour: str, left: bool, **style: Any) -> None:
+    """Draw a label beside a line: on the side that has more room, or over the line if neither has enough."""
+    wide = text_width(text, 11, bold=style.get("bold", False))
+    if d.narrow and (x - 4 < wide if left else x + 4 + wide > d.width):
+        d.label(x - wide / 2, y, text, colour, size=11, **style)
+    else:
+        d.text(x + (-4 if left else 4), y, text, colour, anchor="end" if left else "start", size=11, **style)
 
 
 def _bar(d: Drawing, at: Callable[[float], float], y: float, value: float, bound: float | None, colour: str) -> None:
@@ -109,22 +164,14 @@ def _bar(d: Drawing, at: Callable[[float], float], y: float, value: float, bound
 
 
 def _figure(
-    d: Drawing,
-    at: Callable[[float], float],
-    y: float,
-    value: float | None,
-    said: str,
-    note: str | None,
-    end: str | None,
-    bold: bool,
+    d: Sheet, at: Callable[[float], float], y: float, value: float | None, words: str, crossed: bool, bold: bool
 ) -> None:
     """Draw the figure of a row right of its bar, or inside the bar if there is no room."""
-    words = " · ".join(filter(None, (said, note, end)))
-    right = at(max(value, 0.0)) if value is not None else LEFT
-    if end:
+    right = at(max(value, 0.0)) if value is not None else d.left
+    if crossed:
         d.cross(right + 12, y + 10)
-    start = right + (24 if end else 8)
-    if start + len(words) * LETTER <= WIDTH:
+    start = right + (24 if crossed else 8)
+    if start + len(words) * LETTER <= d.width:
         d.text(start, y + 15, words, bold=bold, halo=True)
     else:
         d.text(right - 6, y + 15, words, bold=bold, anchor="end", halo=True)

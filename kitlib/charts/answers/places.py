@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from kitlib.charts.answers.frame import TOP, WIDTH, Answer, answer_chart, ended, ring, wrapped
+from kitlib.charts.answers.frame import (
+    Answer,
+    Sheet,
+    answer_chart,
+    ended,
+    letters,
+    ring,
+    shortened,
+    text_width,
+    wrapped,
+)
 from kitlib.charts.base import Chart
-from kitlib.charts.svg import LETTER, Drawing, fitted
+from kitlib.charts.svg import Drawing
 
 _GAP, _LINE = 14, 22
 
@@ -43,11 +53,15 @@ def places_chart(title: str, places: Mapping[str, PlaceCard], *, guess: Answer =
         "words": [place.words for place in places.values()],
     }
 
-    def draw(d: Drawing) -> None:
+    def draw(d: Sheet) -> None:
         longest = max([len(name) for name in places], default=0)
-        across = max(1, min(6, len(places), int(WIDTH / (8 * longest + 30 + _GAP))))
-        wide = min(200.0, (WIDTH - 8 - _GAP * (across - 1)) / across)
-        y, row = float(TOP), 0.0
+        # Nothing is cut: a card is as wide as the longest name, pod or word.
+        inside = [text for place in places.values() for text in [*place.pods, *place.words.split()]]
+        head = text_width("x" * (longest + 2), bold=True) + 24
+        need = max(84.0, head, *(text_width(text, 11) + 34 for text in inside))
+        across = max(1, min(6, len(places), int((d.width - 8 + _GAP) / (need + _GAP))))
+        wide = min(max(200.0, need), (d.width - 8 - _GAP * (across - 1)) / across)
+        y, row = d.top, 0.0
         for number, (name, one) in enumerate(places.items()):
             if number and number % across == 0:
                 y, row = y + row + _GAP, 0.0
@@ -59,7 +73,7 @@ def places_chart(title: str, places: Mapping[str, PlaceCard], *, guess: Answer =
 
 
 def _lines(one: PlaceCard, wide: float) -> list[str]:
-    return wrapped(one.words, int((wide - 22) / LETTER)) if one.words else []
+    return wrapped(one.words, letters(wide - 22, 11)) if one.words else []
 
 
 def _high(places: Mapping[str, PlaceCard], number: int, across: int, wide: float) -> float:
@@ -79,7 +93,7 @@ def _card(d: Drawing, x: float, y: float, wide: float, name: str, one: PlaceCard
         d.rect(x, y, wide, high, stroke=edge, weight=weight, dash="5 4" if one.state in ("refused", "queue") else "")
     sign = {"chosen": "✓ ", "refused": "✗ "}.get(one.state, "")
     inside = x + (18 if one.state == "gone" else 8)
-    d.text(inside, y + 17, fitted(sign + name, wide - 22), bold=True, struck=one.state == "gone")
+    d.text(inside, y + 17, shortened(sign + name, wide - 22, bold=True), bold=True, struck=one.state == "gone")
     at = y + 24
     for pod in one.pods:
         gone = pod in one.leaving
@@ -89,7 +103,7 @@ def _card(d: Drawing, x: float, y: float, wide: float, name: str, one: PlaceCard
             if one.state != "queue":
                 d.rect(x + 7, at, wide - 14, 18, "blue", tint=22)
             d.rect(x + 7, at, wide - 14, 18, stroke="soft" if one.state == "queue" else "blue")
-        d.text(x + (21 if gone else 12), at + 13, fitted(pod, wide - 32), size=11, struck=gone)
+        d.text(x + (21 if gone else 12), at + 13, shortened(pod, wide - 32, 11), size=11, struck=gone)
         if pod == guess:
             ring(d, x + 7, at, wide - 14, 18)
         at += _LINE
@@ -97,7 +111,7 @@ def _card(d: Drawing, x: float, y: float, wide: float, name: str, one: PlaceCard
         d.text(
             inside,
             at + 13 + 15 * number,
-            fitted(line, wide - 12),
+            line,
             "soft" if one.state in ("", "queue") else "ink",
             size=11,
         )

@@ -25,5 +25,5 @@ def pod_chart(name: str, containers: Sequence[Row], qos: str, *, guess: Answer =
         sentence,
         columns,
         lambda: table_figure(columns),
-        picture=lambda: pod_box(containers, qos=qos, sentence=sentence, still=True),
+        fitted=lambda width: pod_box(containers, qos=qos, sentence=sentence, width=width, still=True),
     )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from kitlib.charts.answers.frame import TOP, WIDTH, Answer, answer_chart, ended, ring, wrapped
+from kitlib.charts.answers.frame import LINE, Answer, Sheet, answer_chart, ended, letters, ring, wrapped
 from kitlib.charts.base import Chart
 from kitlib.charts.svg import LETTER, Drawing, fitted
 
-_GAP, _HEAD = 26, 15
+_GAP, _DOWN, _HEAD = 26, 18, LINE
 STATES = {
     "done": ("blue", ""),
     "now": ("green", ""),
@@ -45,30 +45,37 @@ def steps_chart(
     """
     cases = {name: [ChainStep(*step) for step in steps] for name, steps in rows.items()}
     most = max([len(steps) for steps in cases.values()], default=1) or 1
-    left = 150 if any(cases) else 0
-    wide = min(230.0, (WIDTH - left - 8 - _GAP * (most - 1)) / most)
-    letters = int((wide - 24) / LETTER)
     said = "; ".join(
         f"{f'{name}: ' if name else ''}" + ", then ".join(f"{step.who} {step.what}".strip() for step in steps)
         for name, steps in cases.items()
     )
 
-    def draw(d: Drawing) -> None:
-        y = float(TOP)
+    def draw(d: Sheet) -> None:
+        left = 150 if any(cases) and not d.narrow else 0
+        wide = d.width - 8.0 if d.narrow else min(230.0, (d.width - left - 8 - _GAP * (most - 1)) / most)
+        room = letters(wide - 30) if d.narrow else int((wide - 24) / LETTER)
+        y = d.top
         for name, steps in cases.items():
-            texts = [wrapped(step.what, letters) for step in steps]
+            texts = [wrapped(step.what, room) for step in steps]
             head = _HEAD if any(step.who for step in steps) else 0
-            high = 13 + head + _HEAD * max([len(lines) for lines in texts], default=1)
-            for number, line in enumerate(wrapped(name, 22)):
-                d.text(0, y + 18 + 14 * number, line, bold=True)
+            highs = [13 + head + _HEAD * len(lines) for lines in texts]
+            if d.narrow and name:
+                y = d.lines(0, y + 10, wrapped(name, letters(d.width, bold=True)), bold=True) - 8
+            elif not d.narrow:
+                highs = [max(highs, default=13 + head + _HEAD)] * len(steps)
+                for number, line in enumerate(wrapped(name, letters(left, bold=True))):
+                    d.text(0, y + 18 + 14 * number, line, bold=True)
             for place, (one, lines) in enumerate(zip(steps, texts, strict=True)):
-                x = left + 4 + place * (wide + _GAP)
-                _box(d, x, y, wide, high, one, lines, head)
-                if place:
+                x, high = left + 4.0 + (0 if d.narrow else place * (wide + _GAP)), highs[place]
+                if place and d.narrow:
+                    y += highs[place - 1] + _DOWN
+                    _arrow_down(d, x + 20, y, faint=one.state == "never")
+                elif place:
                     _arrow(d, x, y + high / 2, faint=one.state == "never")
+                _box(d, x, y, wide, high, one, lines, head)
                 if (guess is not None and guess in (one.who, one.what)) or (guess and guess == name):
                     ring(d, x, y, wide, high)
-            y += high + 16
+            y += highs[-1] + 16 if highs else 16 + 13 + head + _HEAD
         d.height = y - 8
 
     flat = [(name, step) for name, steps in cases.items() for step in steps]
@@ -106,3 +113,9 @@ def _arrow(d: Drawing, x: float, y: float, *, faint: bool) -> None:
     ink = "line" if faint else "soft"
     d.line(x - _GAP + 4, y, x - 6, y, ink, weight=1.5)
     d.path(f"M{x - 11:.1f} {y - 4:.1f}L{x - 4:.1f} {y:.1f}L{x - 11:.1f} {y + 4:.1f}Z", ink, fill=ink)
+
+
+def _arrow_down(d: Drawing, x: float, y: float, *, faint: bool) -> None:
+    ink = "line" if faint else "soft"
+    d.line(x, y - _DOWN + 2, x, y - 6, ink, weight=1.5)
+    d.path(f"M{x - 4:.1f} {y - 9:.1f}L{x:.1f} {y - 2:.1f}L{x + 4:.1f} {y - 9:.1f}Z", ink, fill=ink)

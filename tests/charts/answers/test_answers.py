@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
@@ -23,7 +24,9 @@ from kitlib.charts.answers import (
     steps_chart,
 )
 from kitlib.charts.base import Chart
+from kitlib.charts.svg import LAYOUTS
 from kitlib.views.tokens import LIGHT
+from tests.charts.legible import illegible
 
 MI = 2**20
 ROW = {"name": "main", "cpu_request": 250, "cpu_limit": 500, "memory_request": 64 * MI, "memory_limit": None}
@@ -114,6 +117,60 @@ def test_the_sentence_says_what_the_picture_shows(chart: Chart, words: str) -> N
     assert chart.sentence == words
     assert words in ElementTree.fromstring(chart.svg()).findtext("{http://www.w3.org/2000/svg}desc")
     assert chart.frame().shape[0] and chart.figure().data
+
+
+LONG = "kubepods-besteffort-pod0870e15c_2fcd_41b5_924b_ace4307bf326.slice"
+HARD = {
+    "amounts": amounts_chart(
+        "The memory of a pod with two containers and an emptyDir",
+        {LONG: 900 * MI, "the container": 2.0 * MI, "open": None},
+        unit="bytes",
+        bounds=[("limit of the pod", 800 * MI), ("limit of kubepods", 850 * MI)],
+        crossed={LONG: "OOMKilled by the kernel"},
+        notes={LONG: "measured after 20 s"},
+        guess=2.0 * MI,
+    ),
+    "CPUs": cpu_sets_chart("CPUs of each", {LONG: "0,7-32,120-127", "b": f"Failed: {LONG}"}, 128, split=64, guess="b"),
+    "CPUs of a large node": cpu_sets_chart("CPUs", {"a": "0-3", "web": "255"}, 256, split=8),
+    "moments": moments_chart(
+        "From the first attempt to the last one of a pod that waits",
+        {
+            LONG: [TimePoint(second, "try", "another attempt") for second in range(12)],
+            "b": [TimeSpan(0, 1, "waits", "waits for a node with room"), TimePoint(11, "end", "removed for good")],
+        },
+        timed=True,
+        guess=11.0,
+    ),
+    "nested": nested_chart("Levels", [(LONG, "800Mi")] * 7, picked=[6], guess=7),
+    "places": places_chart("Nodes", {LONG: PlaceCard([LONG], f"does not fit {LONG}", "chosen"), "n2": PlaceCard()}),
+    "steps": steps_chart("Way", {"with a name": [ChainStep("API server", f"refuses {LONG}", "stops")] * 4, "b": []}),
+    "pod": pod_chart("web", [ROW, ROW | {"name": "sidecar"}], "Burstable"),
+}
+
+
+@pytest.mark.parametrize("width", LAYOUTS)
+@pytest.mark.parametrize("name", HARD)
+def test_every_layout_can_be_read_at_its_width_and_cuts_nothing(name: str, width: int) -> None:
+    svg = HARD[name].svg(width)
+    assert f'width="{width}"' in svg
+    assert illegible(svg) == []
+
+
+def test_a_page_shows_the_widest_layout_that_fits() -> None:
+    shown = GUESSED["steps"][0].page_svg()
+    assert [int(width) for width in re.findall(r'kitlib-wide-(\d+)"', shown)] == sorted(LAYOUTS, reverse=True)
+    hidden = re.findall(r'kitlib-wide-(\d+)" style="display:none"', shown)
+    assert [int(width) for width in hidden] == sorted(LAYOUTS, reverse=True)[1:]
+    for width, below in pairwise(sorted(LAYOUTS, reverse=True)):
+        assert f"@container (max-width:{width - 0.5:g}px){{.kitlib-fits>.kitlib-wide-{width}{{display:none" in shown
+        assert f"@container (max-width:{width - 0.5:g}px){{.kitlib-fits>.kitlib-wide-{below}{{display:block" in shown
+
+
+def test_one_thing_has_its_unit_in_the_singular() -> None:
+    said = amounts_chart("Nodes", {"a": 1, "b": 2}, unit="nodes").sentence
+    assert said == "a 1 node; b 2 nodes."
+    assert amounts_chart("Quota", {"a": 1}, unit="µs").sentence == "a 1 µs."
+    assert amounts_chart("Memory", {"a": 1}, unit="MiB").sentence == "a 1Mi."
 
 
 def test_a_pod_in_an_answer_has_no_handles() -> None:
