@@ -21,7 +21,7 @@ PANELS = (("cpu", "CPU"), ("memory", "Memory"))
 OUTLINES = {"Guaranteed": (3.5, ""), "Burstable": (1.5, ""), "BestEffort": (1.5, "5 4")}
 """QoS class -> width and dashes of the boxes' outline in pixels, so that no colour is needed."""
 WORDS = {
-    "Guaranteed": "thick outline: each box meets its lid",
+    "Guaranteed": "thick outline: boxes meet their lids",
     "Burstable": "thin outline: a box misses its lid",
     "BestEffort": "broken outline: no boxes, no lids",
 }
