@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kitlib.api.core import Pod, PodSchedulingGate
 from kitlib.api.errors import Conflict, NotFound
@@ -18,7 +20,7 @@ from tests.apiserver.admission.writes import pod
 NOW = datetime(2024, 1, 1, tzinfo=UTC)
 
 
-def server(release: Release | None = None, **spec: object) -> APIServer:
+def server(release: Release | None = None, **spec: Any) -> APIServer:
     api = APIServer(lambda: NOW, release=release or Release("1.36"))
     api.create(pod(metadata={"labels": {"a": "1"}, "annotations": {"x": "1"}}, **spec))
     return api
@@ -90,10 +92,10 @@ def test_preconditions(field: str, name: str) -> None:
     api = server()
     live = getattr(api.store.get(Pod, "p", "default").metadata, field)
     with pytest.raises(Conflict) as raised:
-        bind(api, "p", "default", "n", ObjectMeta(**{field: "9"}))
+        bind(api, "p", "default", "n", replace(ObjectMeta(), **{field: "9"}))
     why = f"Precondition failed: {name} in precondition: 9, {name} in object meta: {live}"
     assert str(raised.value) == f'Operation cannot be fulfilled on pods "p": {why}'
-    assert bind(api, "p", "default", "n", ObjectMeta(**{field: live})).spec.node_name == "n"
+    assert bind(api, "p", "default", "n", replace(ObjectMeta(), **{field: live})).spec.node_name == "n"
 
 
 def test_a_missing_pod() -> None:

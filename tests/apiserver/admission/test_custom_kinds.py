@@ -29,7 +29,7 @@ def version(name: str, served: bool = True, storage: bool = False, **fields: Any
 
 
 def definition(status: bool = True) -> Any:
-    below = {"subresources": {"status": {}}} if status else {}
+    below: dict[str, Any] = {"subresources": {"status": {}}} if status else {}
     versions = [version("v1", storage=True, **below), version("v2", **below), version("v0", served=False)]
     names = {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"}
     spec = {"group": "a.example", "scope": "Namespaced", "names": names, "versions": versions}

@@ -94,7 +94,7 @@ def test_capabilities(made: Pod, text: str) -> None:
         ),
     ],
 )
-def test_host_namespaces(spec: dict[str, bool], text: str) -> None:
+def test_host_namespaces(spec: dict[str, Any], text: str) -> None:
     assert of("hostNamespaces", 0, pod({}, **spec)) == text
 
 
