@@ -297,21 +297,21 @@ class Lab:
         """Return the scheduler's decision about a pod now: every plugin's verdict on every node, and the message."""
         return self.cluster.explain(pod or self._subject(), namespace)
 
-    def events(self, reason: str = "") -> Any:
-        """Return the cluster's events as a frame, optionally only those with a reason."""
-        from kitlib.views import events_frame
+    def events(self, reason: str = "") -> Table:
+        """Return a table of the cluster's events, oldest first, optionally only those with a reason."""
+        from kitlib.views.frames import EVENT_COLUMNS, events_rows
 
-        return events_frame(self.cluster, reason)
+        return Table(events_rows(self.cluster, reason), EVENT_COLUMNS)
 
     def kernel_log(self, node: str = "") -> None:
         """Print a node's kernel log."""
         print("\n".join(map(str, self._node(node).kernel_log())))
 
-    def explain_oom(self, node: str = "") -> Any:
+    def explain_oom(self, node: str = "") -> Table:
         """Return every process of a node in the order in which the OOM killer would select them now."""
-        from kitlib.views import oom_frame
+        from kitlib.views import oom_order_rows
 
-        return oom_frame(self._node(node))
+        return Table(oom_order_rows(self._node(node)))
 
     def _node(self, name: str) -> Any:
         return self.cluster.node(name or self.cluster.list("Node")[0].metadata.name)

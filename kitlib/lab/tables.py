@@ -197,12 +197,11 @@ def in_binary_units(amount: int) -> str:
 
 def pods_table(cluster: Any) -> Table:
     """Return one row per pod, with memory in binary units and "-" for missing values."""
-    from kitlib.views import pods_frame
+    from kitlib.views.frames import POD_COLUMNS, pods_rows
 
-    frame = pods_frame(cluster)
-    rows = frame.astype(object).where(frame.notna() & (frame != ""), GAP).to_dict("records")
+    rows = [{name: GAP if value in (None, "") else value for name, value in row.items()} for row in pods_rows(cluster)]
     for row in rows:
         for name in ("memory request", "memory limit"):
             if name in row and row[name] != GAP:
                 row[name] = in_binary_units(int(row[name]))
-    return Table(rows, list(frame.columns))
+    return Table(rows, () if rows else POD_COLUMNS)

@@ -1,4 +1,8 @@
-"""Data frames of a cluster's pods, nodes, events and cgroup values; pandas is imported on first use."""
+"""Data frames of a cluster's pods, nodes, events and cgroup values; pandas is imported on first use.
+
+The functions `…_rows` return the same as plain rows, for tables: they need no pandas, which a page in a browser has to
+load first, and may not have.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +35,20 @@ def _all(source: Iterable[Any] | Lister, kind: str) -> Iterable[Any]:
     return source if isinstance(source, Iterable) and not hasattr(source, "list") else source.list(kind)
 
 
-def pods_frame(pods: Iterable[Pod] | Lister) -> pd.DataFrame:
+Row = dict[str, Any]
+"""Column -> value."""
+POD_COLUMNS = ("namespace", "pod", "node", "phase", "reason", "qos", "priority", "restarts")
+"""Columns of a table without pods."""
+EVENT_COLUMNS = ("time", "type", "reason", "object", "subobject", "count", "message")
+
+
+def pods_rows(pods: Iterable[Pod] | Lister) -> list[Row]:
     """Return one row per pod: node, status, QoS class, requests and limits in milli-CPU and bytes.
 
     Args:
         pods: the pods, or a cluster.
     """
-    rows = []
+    rows = list[Row]()
     for pod in _all(pods, "Pod"):
         requests, limits = pod_requests(pod), pod_limits(pod)
         statuses = pod.status.container_statuses
@@ -57,7 +68,12 @@ def pods_frame(pods: Iterable[Pod] | Lister) -> pd.DataFrame:
                 "memory limit": limits["memory"].value() if "memory" in limits else None,
             }
         )
-    frame = _frame(rows, ["namespace", "pod", "node", "phase", "reason", "qos", "priority", "restarts"])
+    return rows
+
+
+def pods_frame(pods: Iterable[Pod] | Lister) -> pd.DataFrame:
+    """Return the rows of `pods_rows` as a data frame."""
+    frame = _frame(pods_rows(pods), list(POD_COLUMNS))
     whole = {name: "Int64" for name in ("cpu limit (m)", "memory limit") if name in frame}
     return frame.astype(whole)
 
@@ -79,9 +95,9 @@ def nodes_frame(nodes: Iterable[Node] | Lister) -> pd.DataFrame:
     return _frame(rows, ["node", "ready", "taints"])
 
 
-def events_frame(events: Iterable[Event] | Lister, reason: str = "") -> pd.DataFrame:
+def events_rows(events: Iterable[Event] | Lister, reason: str = "") -> list[Row]:
     """Return one row per event, oldest first, optionally only those with a reason."""
-    rows = [
+    return [
         {
             "time": event.last_timestamp,
             "type": event.type,
@@ -94,7 +110,11 @@ def events_frame(events: Iterable[Event] | Lister, reason: str = "") -> pd.DataF
         for event in _all(events, "Event")
         if reason in ("", event.reason)
     ]
-    return _frame(rows, ["time", "type", "reason", "object", "subobject", "count", "message"])
+
+
+def events_frame(events: Iterable[Event] | Lister, reason: str = "") -> pd.DataFrame:
+    """Return the rows of `events_rows` as a data frame."""
+    return _frame(events_rows(events, reason), list(EVENT_COLUMNS))
 
 
 def claims_frame(claims: Iterable[ResourceClaim] | Lister) -> pd.DataFrame:
@@ -117,17 +137,21 @@ def claims_frame(claims: Iterable[ResourceClaim] | Lister) -> pd.DataFrame:
     return _frame(rows, ["namespace", "claim", "state", "devices", "reserved for"])
 
 
-def processes_frame(cluster: Any) -> pd.DataFrame:
+def processes_rows(cluster: Any) -> list[Row]:
     """Return one row per process of a pod, node by node, as the nodes' kernels report it.
 
     Raises:
         KitError: a node has no kernel (kubelets=False).
     """
-    rows = [row for node in _all(cluster, "Node") for row in process_rows(cluster.node(node.name))]
-    return _frame(rows, ["node", "namespace", "pod", "container", "pid", "command"])
+    return [{**row} for node in _all(cluster, "Node") for row in process_rows(cluster.node(node.name))]
 
 
-def oom_frame(node: Any) -> pd.DataFrame:
+def processes_frame(cluster: Any) -> pd.DataFrame:
+    """Return the rows of `processes_rows` as a data frame."""
+    return _frame(processes_rows(cluster), ["node", "namespace", "pod", "container", "pid", "command"])
+
+
+def oom_order_rows(node: Any) -> list[Row]:
     """Return one row per process of a node in the OOM killer's order, the first to be killed on top.
 
     `badness` is the value that it compares: the pages in use plus `oom_score_adj` thousandths of all pages. If the
@@ -138,7 +162,7 @@ def oom_frame(node: Any) -> pd.DataFrame:
     """
     ranked = oom_rows(node)
     refused = any("refused" in row for row in ranked)
-    rows = [
+    return [
         {
             "name": row["name"],
             "class": row["qos"],
@@ -149,7 +173,11 @@ def oom_frame(node: Any) -> pd.DataFrame:
         }
         for row in ranked
     ]
-    return _frame(rows, ["name", "class", "memory", "oom_score_adj", "badness"])
+
+
+def oom_frame(node: Any) -> pd.DataFrame:
+    """Return the rows of `oom_order_rows` as a data frame."""
+    return _frame(oom_order_rows(node), ["name", "class", "memory", "oom_score_adj", "badness"])
 
 
 def _refused(row: OomRow) -> dict[str, Any]:
@@ -173,12 +201,12 @@ def objects_frame(objects: Iterable[KubeObject]) -> pd.DataFrame:
     return _frame(rows, ["kind", "namespace", "name", "created", "version"])
 
 
-def cgroup_frame(tree: CgroupTree, observed: CgroupTree | None = None) -> pd.DataFrame:
+def cgroup_rows(tree: CgroupTree, observed: CgroupTree | None = None) -> list[Row]:
     """Return one row per file: cgroup, file, value, reason; with `observed`, both values and whether they are equal.
 
     If the host of a real node refused a file, the column `refused` has the reason; otherwise the column is missing.
     """
-    rows: list[dict[str, Any]] = []
+    rows = list[Row]()
     paths = [*tree, *(path for path in observed or () if path not in tree)]
     for path in paths:
         mine = tree.get(path)
@@ -186,7 +214,7 @@ def cgroup_frame(tree: CgroupTree, observed: CgroupTree | None = None) -> pd.Dat
         names = list(mine or ()) or list(theirs or ())
         for name in names:
             own = mine.get(name) if mine is not None else None
-            row: dict[str, Any] = {
+            row: Row = {
                 "cgroup": path,
                 "kind": mine.kind if mine is not None else "",
                 "pod": mine.pod if mine is not None else "",
@@ -205,10 +233,15 @@ def cgroup_frame(tree: CgroupTree, observed: CgroupTree | None = None) -> pd.Dat
                     row["refused"] = theirs.refused[name]
             row["why"] = own.reason if own is not None else ""
             rows.append(row)
-    values = ["value"] if observed is None else ["desired", "observed", "same"]
     if any("refused" in row for row in rows):
         rows = [{**row, "refused": row.get("refused", "")} for row in rows]
-    return _frame(rows, ["cgroup", "kind", "pod", "container", "qos", "file", *values, "why"])
+    return rows
+
+
+def cgroup_frame(tree: CgroupTree, observed: CgroupTree | None = None) -> pd.DataFrame:
+    """Return the rows of `cgroup_rows` as a data frame."""
+    values = ["value"] if observed is None else ["desired", "observed", "same"]
+    return _frame(cgroup_rows(tree, observed), ["cgroup", "kind", "pod", "container", "qos", "file", *values, "why"])
 
 
 def mark_differences(frame: pd.DataFrame) -> Any:

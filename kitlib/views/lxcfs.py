@@ -124,10 +124,11 @@ def free(found: Seen) -> str:
     return f"{head}\n{memory}\nSwap:  {swap}"
 
 
-def inside_frame(node: Any, pod: str, container: str = "", namespace: str = "default") -> pd.DataFrame:
-    """Return the values that a program reads, without lxcfs and with it, and the reasons."""
-    import pandas as pd
+_INSIDE = ("question", "asked where", "without lxcfs", "with lxcfs", "why")
 
+
+def inside_rows(node: Any, pod: str, container: str = "", namespace: str = "default") -> list[dict[str, Any]]:
+    """Return the values that a program reads, without lxcfs and with it, and the reasons."""
     plain = seen(node, pod, container, namespace)
     faked = seen(node, pod, container, namespace, lxcfs=True)
     process = node.proc(pod, container, namespace) if hasattr(node, "proc") else {}
@@ -144,7 +145,14 @@ def inside_frame(node: Any, pod: str, container: str = "", namespace: str = "def
             "the cpuset, which the kernel itself shows; a quota does not change it",
         ),
     ]
-    return pd.DataFrame(rows, columns=["question", "asked where", "without lxcfs", "with lxcfs", "why"])
+    return [dict(zip(_INSIDE, row, strict=True)) for row in rows]
+
+
+def inside_frame(node: Any, pod: str, container: str = "", namespace: str = "default") -> pd.DataFrame:
+    """Return the rows of `inside_rows` as a data frame."""
+    import pandas as pd
+
+    return pd.DataFrame(inside_rows(node, pod, container, namespace), columns=list(_INSIDE))
 
 
 def _path(node: Any, pod: str, container: str, namespace: str) -> str:

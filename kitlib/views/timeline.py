@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 COLUMNS = ["seconds", "actor", "action", "about", "detail", "source"]
 
 
-def timeline_frame(source: Iterable[TimelineEntry] | Any, *actors: str, about: str = "") -> pd.DataFrame:
+def timeline_rows(source: Iterable[TimelineEntry] | Any, *actors: str, about: str = "") -> list[dict[str, Any]]:
     """Return one row per entry, oldest first.
 
     Args:
@@ -21,10 +21,16 @@ def timeline_frame(source: Iterable[TimelineEntry] | Any, *actors: str, about: s
         actors: the parts of the kubelet to include; none = all.
         about: text that the entry's object must contain: a pod's name, a part of a path.
     """
+    found = entries(source, *actors, about=about)
+    rows = [(e.time, e.actor, e.action, e.about, e.detail, e.source) for e in found]
+    return [dict(zip(COLUMNS, row, strict=True)) for row in rows]
+
+
+def timeline_frame(source: Iterable[TimelineEntry] | Any, *actors: str, about: str = "") -> pd.DataFrame:
+    """Return the rows of `timeline_rows` as a data frame."""
     import pandas as pd
 
-    rows = [(e.time, e.actor, e.action, e.about, e.detail, e.source) for e in entries(source, *actors, about=about)]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return pd.DataFrame(timeline_rows(source, *actors, about=about), columns=COLUMNS)
 
 
 def timeline_text(source: Iterable[TimelineEntry] | Any, *actors: str, about: str = "") -> str:

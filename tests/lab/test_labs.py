@@ -193,10 +193,9 @@ def test_a_file_written_on_a_real_node_is_written_in_the_replay_though_its_uid_i
 
 
 def test_who_dies_first_is_a_table_and_the_first_one_does(tmp_path):
-    pytest.importorskip("pandas")
     lab = Lab(LABS / "04-let-the-right-one-die", seed=0, progress=Progress(tmp_path))
     lab.cluster.advance(5)
-    rows = lab.explain_oom().to_dict("records")
+    rows = lab.explain_oom().rows
     assert [row["name"].partition("/")[0] for row in rows][:2] == ["db", "batch"]
     assert rows[0]["class"] == "Burstable" and rows[0]["badness"] > rows[1]["badness"]
     lab.cluster.advance(55)

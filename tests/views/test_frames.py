@@ -6,7 +6,18 @@ import pytest
 
 from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
-from kitlib.views import events_frame, nodes_frame, objects_frame, pods_frame, processes_frame
+from kitlib.views import (
+    cgroup_frame,
+    cgroup_rows,
+    events_frame,
+    events_rows,
+    nodes_frame,
+    objects_frame,
+    pods_frame,
+    pods_rows,
+    processes_frame,
+    processes_rows,
+)
 
 POD = """
 apiVersion: v1
@@ -62,3 +73,21 @@ def test_frames_of_nothing_have_their_columns() -> None:
     for make in (pods_frame, nodes_frame, events_frame, objects_frame):
         frame = make([])
         assert frame.empty and len(frame.columns) > 2
+
+
+def test_rows_without_pandas_are_those_of_the_frames() -> None:
+    pytest.importorskip("pandas")
+    live = Cluster.simulated(1)
+    live.apply(POD)
+    live.advance(2)
+    node = live.node("node-1")
+    pairs = [
+        (pods_rows(live), pods_frame(live)),
+        (events_rows(live), events_frame(live)),
+        (processes_rows(live), processes_frame(live)),
+        (cgroup_rows(node.desired(), node.tree()), cgroup_frame(node.desired(), node.tree())),
+    ]
+    for rows, frame in pairs:
+        whole = frame.astype(object).where(frame.notna(), None)
+        assert rows and list(rows[0]) == list(frame.columns)
+        assert [{**row} for row in rows] == whole.to_dict("records")

@@ -358,9 +358,10 @@ if NUMPY:
             assert {name for name, text in said.items() if VIEW in text} == set(MADE), said
 
     @pytest.mark.workshop
-    def test_with_numpy_run_all_runs_the_notebook_of_topology_spread_in_the_page(whole_address: str) -> None:
+    @pytest.mark.parametrize("number", ["01", "05", "13"])
+    def test_with_numpy_run_all_runs_a_notebook_in_the_page(number: str, whole_address: str) -> None:
         """Notebooks with data frames are not asked: PyPI has no pandas for this Pyodide either."""
-        (notebook,) = (ROOT / "notebooks").glob("13-*.ipynb")
+        (notebook,) = (ROOT / "notebooks").glob(f"{number}-*.ipynb")
         with chromium(whole_address) as page:
             cells = run_all(page, whole_address, f"notebooks/{notebook.name}")
             assert not [one for cell in cells for one in cell["outputs"] if one["output_type"] == "error"]

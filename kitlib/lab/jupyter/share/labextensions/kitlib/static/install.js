@@ -9,7 +9,7 @@ const NEEDED = [
 const OPTIONAL = [
   ["numpy", ["numpy"], "numpy", "the scheduler, and the widgets that show it,"],
   ["plotly", ["narwhals", "plotly"], "plotly", "figures of plotly"],
-  ["pandas", ["pandas"], "pandas", "data frames"],
+  ["pandas", ["pandas"], "pandas", "data frames (notebooks 12, 12b, 24 and 25)"],
 ];
 const PLAIN_WORD = 4500, PATIENCE = 60_000; // milliseconds: after the page was opened, and of the question itself
 const PLUGIN = "@jupyterlite/pyodide-kernel-extension:kernel";
