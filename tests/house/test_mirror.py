@@ -43,6 +43,7 @@ ALLOWED = {
     "tests/apiserver/http/test_kubectl_manifests.py": "manifests of charts, applied to the package as a whole",
     "tests/apiserver/http/test_kubectl_policies.py": "admission policies as the real kubectl meets them",
     "tests/cluster/test_guards.py": "a defect in any loop of a cluster stops one object only",
+    "tests/cluster/test_two_threads.py": "two clusters as a whole in two threads",
     "tests/cluster/test_long_days.py": "a cluster as a whole over virtual days",
     "tests/apiserver/http/test_fuzz.py": "requests of every kind to the package as a whole",
 }
