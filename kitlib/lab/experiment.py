@@ -91,6 +91,15 @@ class Experiment(Facts):
         """Bind a pod to a node, as a scheduler outside the cluster does."""
         self._cluster.bind(name, node)
 
+    def add_node_like(self, node: str, name: str) -> None:
+        """Add a node with the capacity, labels and taints of another one."""
+        like = self.node(node)
+        labels = {key: value for key, value in like.metadata.labels.items() if key != "kubernetes.io/hostname"}
+        taints = [{"key": one.key, "value": one.value or "", "effect": one.effect} for one in like.spec.taints]
+        capacity = like.status.capacity
+        one = {"name": name, "cpus": capacity["cpu"].value(), "memory": str(capacity["memory"])}
+        self._cluster.add_nodes([{**one, "labels": labels, "taints": taints}])
+
     def finalize(self, namespace: str) -> None:
         """Remove a namespace's own finalizer through its `finalize` subresource, whatever it still contains."""
         found = self._cluster.get("Namespace", namespace)

@@ -101,6 +101,18 @@ def grows(facts: Experiment) -> None:
         expected="three in each",
         hint="the rule of the pods must hold for the next ones, too",
     )
+    for node in (f"{v.one}-1", f"{v.two}-1", f"{v.bad}-1"):
+        facts.add_node_like(node, node.replace("-1", "-2"))
+    facts.patch("Node", f"{v.one}-1", {"spec": {"unschedulable": True}})
+    facts.patch("Deployment", v.app, {"spec": {"replicas": 8}})
+    facts.let_pass(30)
+    found = zones(facts)
+    facts.expect(
+        found[""] == found[v.bad] == 0,
+        found=f"with a second node in each zone, pending {found['']}, {v.bad} {found[v.bad]}",
+        expected=f"eight running in {v.one} and {v.two}",
+        hint="nodes come and go: do not name them in the pods, say which zones or nodes count",
+    )
 
 
 @checks.observed("spread", at_start=True)
