@@ -26,11 +26,11 @@ class _Type(NamedTuple):
 
     Attributes:
         empty: the empty value by field; an empty struct is filled in turn.
-        parts: the fields of types with required fields: name, type, and the lists and maps around it.
+        parts: the fields of types with required fields: the type by name, and the lists and maps around it.
     """
 
     empty: dict[str, Any]
-    parts: tuple[tuple[str, str, str], ...]
+    parts: dict[str, tuple[str, str]]
 
 
 def complete(data: dict[str, Any]) -> dict[str, Any]:
@@ -46,22 +46,26 @@ def _fill(data: dict[str, Any], name: str) -> None:
     for field, value in empty.items():
         if field not in data:
             data[field] = {} if value == {} else value
-    for field, part, shape in parts:
-        value = data.get(field)
-        if value is not None:
-            _fill_items(value, part, shape)
+    # Objects have few of their type's fields, so the object's own are looked up.
+    for field, value in data.items():
+        if field in parts:
+            part, shape = parts[field]
+            if not shape:
+                if type(value) is dict:
+                    _fill(value, part)
+            else:
+                _fill_items(value, part, shape)
 
 
 def _fill_items(value: Any, name: str, shape: str) -> None:
-    if not shape:
-        if isinstance(value, dict):
-            _fill(value, name)
-    elif shape[0] == "*":
-        for item in value if isinstance(value, list) else ():
-            _fill_items(item, name, shape[1:])
-    else:
-        for item in value.values() if isinstance(value, dict) else ():
-            _fill_items(item, name, shape[2:])
+    """Add the required fields to the items of lists and maps around a type."""
+    below = shape[1:] if shape[0] == "*" else shape[2:]
+    items = value if type(value) is list else value.values() if type(value) is dict else ()
+    for item in items:
+        if below:
+            _fill_items(item, name, below)
+        elif type(item) is dict:
+            _fill(item, name)
 
 
 @lru_cache(maxsize=1)
@@ -82,7 +86,7 @@ def _lines() -> dict[str, str]:
 def _type(name: str) -> _Type:
     package = name.rpartition(".")[0]
     empty: dict[str, Any] = {}
-    parts = []
+    parts = {}
     for field in _lines()[name].split("; "):
         match = _FIELD.fullmatch(field)
         assert match is not None, field
@@ -90,8 +94,8 @@ def _type(name: str) -> _Type:
         if value is not None:
             empty[key] = json.loads(value)
         if part:
-            parts.append((key, part if "." in part else f"{package}.{part}", shape))
-    return _Type(empty, tuple(parts))
+            parts[key] = part if "." in part else f"{package}.{part}", shape
+    return _Type(empty, parts)
 
 
 @cache
