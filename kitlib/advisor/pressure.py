@@ -116,7 +116,7 @@ class NodeUnderPressure:
         status = self.node.status
         amount = status.capacity.get("memory") or status.allocatable.get("memory")
         if amount is None or amount.value() <= 0:
-            raise KitError(f"whatif pressure: node {self.node.name} has no status.capacity of memory")
+            raise KitError(f"whatif pressure: node {self.node.name} does not report memory in status.capacity")
         return amount.value()
 
     @property

@@ -65,7 +65,7 @@ def explain_object(dump: Dump, obj: KubeObject, *, find_remedies: bool = True) -
         return explain_pod(dump, obj, find_remedies=find_remedies)
     read = READERS.get(obj.kind)
     if read is None:
-        raise KitError(f"explain: unsupported kind of {obj.kind} {obj.key}; supported kinds: Pod, {', '.join(READERS)}")
+        raise KitError(f"explain: {obj.kind} {obj.key}: unsupported kind; supported kinds: Pod, {', '.join(READERS)}")
     own = [*read(dump, obj), *read_keda(dump.objects, obj)]
     stage = first_held(own)
     target = scale_target(dump, obj)

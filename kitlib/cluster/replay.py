@@ -80,7 +80,7 @@ def _replay_request(cluster: Any, action: str, entry: dict[str, Any]) -> None:
     elif action == "bind":
         cluster.bind(entry["name"], entry["node"], entry["namespace"], metadata=entry.get("metadata"))
     else:
-        raise KitError(f"journal: {action} by {requester().name}: only requests to the API server can have a user")
+        raise KitError(f"journal: {action}: not allowed for {requester().name}: not a request to the API server")
 
 
 def at_present(plain: dict[str, Any], store: Store) -> dict[str, Any]:

@@ -90,7 +90,7 @@ def made_again(state: SharedState) -> Any:
         for flag in node.kubelet:
             if not _FLAG.fullmatch(flag):
                 raise KitError(
-                    f"share: node {node.name}: kubelet: {flag[:80]!r} is not a flag, or is a flag that names a file"
+                    f"share: node {node.name}: kubelet: must be a flag that does not name a file, got {flag[:80]!r}"
                 )
     journal = Journal.checked(state.journal)
     # The total is checked before the replay, because each simulated second costs real time.

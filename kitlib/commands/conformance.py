@@ -21,7 +21,7 @@ def add(commands: Any) -> None:
         "files", nargs="+", metavar="FILE", help="file of cases; the file name determines the kind of the cases"
     )
     made.add_argument("--kind", default="", help="kind of all files, if the file names do not state it")
-    made.add_argument("--no-batches", action="store_true", help="schedule identical pods one by one")
+    made.add_argument("--no-batches", action="store_true", help="schedule identical pods one by one, not in batches")
     made.add_argument("--every", type=whole(1), default=1, metavar="N", help="check only every Nth case (default: 1)")
     made.add_argument(
         "--differences",

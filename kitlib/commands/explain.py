@@ -45,7 +45,7 @@ def add(commands: Any) -> None:
     )
     made.add_argument("--to", dest="after", metavar="RELEASE", help="later release (default: the newest)")
     made.add_argument(
-        "--kubelet", type=file_name, metavar="FILE", help="with --from: file with the nodes' KubeletConfiguration"
+        "--kubelet", type=file_name, metavar="FILE", help="KubeletConfiguration file of the nodes; requires --from"
     )
     made.add_argument("--no-remedies", action="store_true", help="do not search for changes that help")
     made.add_argument("--json", action="store_true", help="print the answer as JSON")

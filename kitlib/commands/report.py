@@ -16,8 +16,8 @@ def add(commands: Any) -> None:
         help="write one page about a cluster: what waits and why, requests, limits, budgets, quotas, risks",
         description="Read what kubectl printed (see kitlib explain) and write one page, HTML without scripts or "
         "Markdown: what waits by stage and owner, requests against capacity, use where PodMetrics were read, limits, "
-        "budgets that block drains, quotas near their end, and findings by weight with the way out. Exit code 1: a "
-        "finding has at least the weight of --fail-on; 2: bad input.",
+        "budgets that block drains, quotas near their end, and findings by severity with the way out. Exit code 1: a "
+        "finding has at least the severity of --fail-on; 2: bad input.",
     )
     add_dump_options(made)
     made.add_argument(
@@ -25,7 +25,10 @@ def add(commands: Any) -> None:
     )
     made.add_argument("--json", action="store_true", help="print the report as JSON")
     made.add_argument(
-        "--fail-on", choices=("high", "medium", "low"), default="", help="exit with code 1 if a finding has this weight"
+        "--fail-on",
+        choices=("high", "medium", "low"),
+        default="",
+        help="exit with code 1 if a finding has at least this severity",
     )
     made.set_defaults(run=run)
 

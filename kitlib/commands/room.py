@@ -43,7 +43,11 @@ def add(commands: Any) -> None:
     )
     made.add_argument("--watch", type=number(1), metavar="SECONDS", help="refresh the table every SECONDS until Ctrl-C")
     made.add_argument(
-        "-o", "--output", type=file_named(".html"), metavar="FILE", help="write a page (.html) that refreshes itself"
+        "-o",
+        "--output",
+        type=file_named(".html"),
+        metavar="FILE",
+        help="write an HTML page that refreshes itself to this file",
     )
     made.set_defaults(run=run)
 

@@ -18,7 +18,9 @@ def add(commands: Any) -> None:
     )
     made.add_argument("folder", type=Path, nargs="?", help="folder for the site; an existing site is replaced")
     made.add_argument(
-        "--badge", action="store_true", help="print Binder's badge for the checkout in this folder, and write no site"
+        "--badge",
+        action="store_true",
+        help="print the Binder badge of the checkout in this folder instead of creating a site",
     )
     made.add_argument(
         "--pyodide", type=Path, metavar="FILE", help="Pyodide distribution (.tar.bz2) to include in the site"

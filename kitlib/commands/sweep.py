@@ -31,7 +31,7 @@ def add(commands: Any) -> None:
         "--results", type=Path, metavar="FILE", help="append each row to this file; continue from the file if it exists"
     )
     made.add_argument(
-        "--retry-errors", action="store_true", help="compute the points again whose stored row is an error"
+        "--retry-errors", action="store_true", help="compute points again if their stored row is an error"
     )
     made.add_argument(
         "--workers",

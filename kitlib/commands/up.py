@@ -29,8 +29,8 @@ def add(commands: Any) -> None:
         "--kind",
         choices=("simulated", "docker", "kubernetes", "hollow"),
         default="simulated",
-        help="kind of nodes (default: simulated); kubernetes creates the nodes as pods in the cluster of your "
-        "kubeconfig (KITLIB_NODE_IMAGE)",
+        help="kind of nodes (default: simulated); with kubernetes, each node is a pod in your kubeconfig's cluster "
+        "(image: KITLIB_NODE_IMAGE)",
     )
     made.add_argument("--nodes", type=whole(0), default=3, help="number of nodes (default: 3)")
     made.add_argument(
@@ -63,7 +63,10 @@ def add(commands: Any) -> None:
         "--port", type=port_or_any, default=0, help="port of the API server, 1 to 65535 (default: a free port)"
     )
     made.add_argument(
-        "--pace", type=number(0), default=1.0, help="virtual seconds of simulated nodes for each second (default: 1)"
+        "--pace",
+        type=number(0),
+        default=1.0,
+        help="speed of time on simulated nodes, in virtual seconds per real second (default: 1)",
     )
     made.add_argument(
         "--without",

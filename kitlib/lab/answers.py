@@ -105,7 +105,7 @@ class Answers:
                 ),
             )
         except (KeyError, TypeError) as error:
-            raise KitError(f"{name}: {type(error).__name__}: {error}") from error
+            raise KitError(f"{name}: invalid answer: {type(error).__name__}: {error}") from error
 
 
 def _manifests(text: str) -> dict[str, dict[str, Any]]:

@@ -263,7 +263,7 @@ def _resolve(kit: Path, extras: tuple[str, ...], version: str, found: Platform) 
     done = subprocess.run(command, input=asked, capture_output=True, text=True, check=False)
     if done.returncode:
         said = [line.strip() for line in done.stderr.splitlines() if line.strip()] or ["no reason is given"]
-        raise KitError(f"uv pip compile for Python {version} on {found.system} {found.machine}: {said[-1]}")
+        raise KitError(f"uv pip compile failed for Python {version} on {found.system} {found.machine}: {said[-1]}")
     return [line for line in done.stdout.splitlines() if line.strip() and not line.startswith(("kitlib", "#"))]
 
 
@@ -333,4 +333,4 @@ def run_pip(*arguments: str) -> None:
     if done.returncode:
         said = (done.stderr.strip() or done.stdout.strip() or "it said nothing").splitlines()
         errors = [line.strip() for line in said if line.strip().lower().startswith("error:")]
-        raise KitError(f"pip {arguments[0]}: {(errors or said)[-1]}")
+        raise KitError(f"pip {arguments[0]} failed: {(errors or said)[-1]}")

@@ -186,7 +186,7 @@ class Lab:
         prediction = self.predict(key)
         _, found = self._grade(tuple(t.key for t in self._tasks()[:1]))
         if key not in found.observed:
-            raise KitError(f"{key}: cannot be observed yet; do the task first")
+            raise KitError(f"prediction {key}: cannot be observed yet; do the task first")
         why = next(p.why for p in self._folder.definition.predictions if p.key == key)
         return Reveal(prediction, _answer(found.observed[key]), why)
 

@@ -290,7 +290,7 @@ class Lesson:
             KitError: the question was not asked.
         """
         if key not in self._questions:
-            raise KitError(f"question {key!r} was not asked in this notebook")
+            raise KitError(f"question {key!r} has not been asked in this notebook")
         self._compared.add(key)
         known = self._content.questions.get(key)
         if known is None:

@@ -122,7 +122,7 @@ class Scenario:
         text = path.read_text(encoding="utf-8") if path is not None else str(source)
         data = load_data(text, path.name if path is not None else "")
         if not isinstance(data, Mapping):
-            raise KitError("scenario: a mapping of nodes, pods and the other fields is expected")
+            raise KitError("scenario: must be a mapping with nodes, pods and other fields")
         return cls.of({**({"name": path.stem} if path is not None else {}), **more, **data})
 
     @property
@@ -140,7 +140,7 @@ class Scenario:
         """
         if not self.pod:
             if not self.waiting:
-                raise KitError(f"scenario {self.name or self.title!r}: no pod waits for a node")
+                raise KitError(f"scenario {self.name or self.title!r}: no pod is pending")
             return self.waiting[0]
         for pod in self.pods:
             if self.pod in (pod.name, pod.key):

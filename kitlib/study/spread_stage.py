@@ -241,7 +241,7 @@ class Spread:
         """
         self._known(node)
         if node not in self.placed:
-            raise KitError(f"node {node}: no matching pod stands there")
+            raise KitError(f"node {node}: no matching pod is on this node")
         last = len(self.placed) - 1 - self.placed[::-1].index(node)
         return replace(self, placed=self.placed[:last] + self.placed[last + 1 :])
 

@@ -76,7 +76,7 @@ def _other(cluster: Any, name: str, kind: str, namespace: str, now: datetime) ->
     known = resource(kind)
     write = KINDS.get(known.kind)
     if write is None:
-        raise KitError(f"describe {kind} {name}: valid kinds: {', '.join(['Node', 'Pod', *KINDS])}")
+        raise KitError(f"describe {kind} {name}: unsupported kind; valid kinds: {', '.join(['Node', 'Pod', *KINDS])}")
     found = to_dict(cluster.get(known.kind, name, namespace))
 
     def others(one: str) -> list[dict[str, Any]]:
@@ -118,7 +118,7 @@ def metrics(cluster: Any, kind: str = "pods") -> dict[str, Any]:
         return pod_metrics(_pods(cluster), at=cluster.now(), window_seconds=WINDOW)
     if kind == "nodes":
         return node_metrics(_nodes(cluster), at=cluster.now(), window_seconds=WINDOW)
-    raise KitError(f"metrics.k8s.io/v1beta1: {kind!r}: pods or nodes is expected")
+    raise KitError(f"metrics.k8s.io/v1beta1: unsupported resource {kind!r}; valid values: pods, nodes")
 
 
 def _nodes(cluster: Any) -> list[tuple[Any, MetricsUsage]]:

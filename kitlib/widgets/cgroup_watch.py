@@ -61,7 +61,7 @@ class CgroupWatch(KitWidget):
         ran: float = 30,
     ) -> None:
         if not 0 < rate <= 10:
-            raise KitError(f"rate: {rate!r}: between 0 and 10 readings a second are possible")
+            raise KitError(f"rate: must be greater than 0 and at most 10 readings per second, got {rate!r}")
         self._node, self._passing = node_of(source, node), Passing(source)
         self._meter, self._host = Meter(self._node, metric), HostMeter([self._node])
         self._source = source

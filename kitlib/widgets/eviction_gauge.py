@@ -81,7 +81,7 @@ class EvictionGauge(KitWidget):
         for field in (self.request, self.uses):
             field.say("")
         if not self.uses.amount:
-            raise KitError("uses: say how much memory the pod's process takes, 100Mi")
+            raise KitError("uses: specify the memory that the pod's process uses, for example 100Mi")
         requests = {"memory": self.request.amount} if self.request.amount else {}
         data = {
             "apiVersion": "v1",

@@ -148,7 +148,7 @@ class ExplainBoard(KitWidget):
             KitError: nothing is loaded yet.
         """
         if self._dump is None:
-            raise KitError("nothing was read yet: paste or load what kubectl printed")
+            raise KitError("no objects have been read yet: paste or load the output of kubectl")
         found = self._by_release.get(self.release.value)
         if found is None:  # a dump caches values of its pods
             found = self._by_release[self.release.value] = replace(self._dump, release=Release(self.release.value))

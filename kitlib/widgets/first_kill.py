@@ -73,9 +73,9 @@ class FirstKill(KitWidget):
 
     def _let_it_happen(self) -> None:
         if self.killed:
-            raise KitError("it has happened already: press Once more")
+            raise KitError("the kernel has already killed a process: press Once more")
         if not self.guess:
-            raise KitError("guess first: click the pod that you think the kernel kills")
+            raise KitError("guess first: click the pod that you expect the kernel to kill")
         outcome = story.run(self.cluster)
         if not outcome.killed:
             raise KitError(story.why(outcome, self.guess)[0])

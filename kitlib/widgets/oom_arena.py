@@ -188,10 +188,10 @@ class OomArena(KitWidget):
         """Return the pod that the controls describe."""
         qos, uses = self.qos.value, self.uses.amount
         if not uses:
-            raise KitError("uses: say how much memory the pod's process takes, 100Mi")
+            raise KitError("uses: specify the memory that the pod's process uses, for example 100Mi")
         amounts = {"memory": self.request.amount, "cpu": "10m"}
         if qos != "BestEffort" and not self.request.amount:
-            raise KitError(f"requests: a {qos} pod requests something; only BestEffort pods request nothing")
+            raise KitError(f"requests: a {qos} pod must have a memory request; only BestEffort pods have none")
         resources = {
             "Guaranteed": {"requests": amounts, "limits": amounts},
             "Burstable": {"requests": amounts},

@@ -118,7 +118,7 @@ class PodBuilder(KitWidget):
     def _typed(self) -> Pod:
         """Return the pod as it was entered, without the API server's defaults."""
         if self.form.problems:
-            raise KitError(f"this pod would be refused: {self.form.problems[0][1]}")
+            raise KitError(f"the API server would reject this pod: {self.form.problems[0][1]}")
         pod = load(self.form.yaml)[0]
         assert isinstance(pod, Pod)
         return pod

@@ -219,7 +219,7 @@ class RolloutStage(KitWidget):
 
     def chart(self) -> Chart:
         if self.cluster is None:
-            raise KitError("spec.strategy: the Deployment was refused")
+            raise KitError("spec.strategy: the API server rejected the Deployment")
         return rollout_chart(self._moments, *self.bounds())
 
     def paint(self, chart: Chart) -> None:

@@ -144,7 +144,7 @@ class SchedulerBoard(KitWidget):
         if self.cluster is None:
             return self._picker.scenario.of_pod(name).decide(release)
         if name is None:
-            raise KitError("this cluster has no pod that could be scheduled: apply one, then press Look again")
+            raise KitError("this cluster has no pod to schedule: apply a pod, then press Look again")
         if release != self.cluster.release.name:
             return scenario_of_cluster(self.cluster, name).decide(release)
         namespace, _, pod = name.partition("/")
@@ -183,7 +183,7 @@ class SchedulerBoard(KitWidget):
     def chart(self) -> Chart:
         decision, steps = self.decision, self._steps
         if decision is None or steps is None:
-            raise KitError("this cluster has no pod that could be scheduled: apply one, then press Look again")
+            raise KitError("this cluster has no pod to schedule: apply a pod, then press Look again")
         known = steps.steps[: steps.position + 1]
         board = decision_board(decision, known)
         self.grid.show(board)

@@ -131,9 +131,9 @@ def scene_of(widget: Any, recorder: Recorder) -> SharedScene:
         KitError: the widget shows data that cannot be put into a link, or has too many steps.
     """
     if len(recorder.steps) > MAX_STEPS:
-        raise KitError(f"share: {len(recorder.steps)} steps are too many for a link: at most {MAX_STEPS}")
+        raise KitError(f"share: {len(recorder.steps)} steps are too many for a link; the maximum is {MAX_STEPS}")
     if recorder.unplain:
-        raise KitError(f"share: what “{recorder.unplain}” brought in stays here: it is not put into a link")
+        raise KitError(f"share: a link cannot contain the input of “{recorder.unplain}”")
     given, keywords = widget.made_with
     bound = inspect.signature(type(widget).__init__).bind(widget, *given, **keywords).arguments
     arguments: dict[str, Any] = {}
@@ -144,8 +144,8 @@ def scene_of(widget: Any, recorder: Recorder) -> SharedScene:
             arguments[name] = ""
         elif value is not None and name in widget.unshared:
             raise KitError(
-                f"share: {type(widget).__name__}({name}=…) stays on this machine: it may hold objects of your own"
-                " cluster, so there is no link; pictures can be exported"
+                f"share: {type(widget).__name__}({name}=…) cannot be shared as a link, because it can contain objects "
+                "of your own cluster; export a picture instead"
             )
         elif not _is_plain(value):
             raise KitError(
@@ -170,13 +170,13 @@ def opened_scene(scene: SharedScene) -> Any:
     arguments: dict[str, Any] = {}
     for name, value in scene.arguments.items():
         if name not in known or not _is_plain(value) or (value is not None and name in kind.unshared):
-            raise KitError(f"share: {scene.widget}: {name[:80]!r}: is no argument, or not one that a link may set")
+            raise KitError(f"share: {scene.widget}: a link cannot set the argument {name[:80]!r}")
         arguments[name] = value
     cluster = made_again(scene.cluster) if scene.cluster is not None else None
     if cluster is not None:
         place = next((name for name in CLUSTER_ARGUMENTS if name in known and arguments.get(name) == ""), "")
         if not place:
-            raise KitError(f"share: {scene.widget} takes no cluster")
+            raise KitError(f"share: {scene.widget} does not show a cluster, so a link cannot contain one")
         arguments[place] = cluster
     widget = None
     try:
@@ -194,10 +194,10 @@ def opened_scene(scene: SharedScene) -> Any:
 def _do(widget: Any, step: SharedStep, number: int) -> None:
     control = next((one for one in parts_of(widget) if place_of(widget, one) == (step.name, step.number)), None)
     if control is None or step.name in widget.unshared or isinstance(control, ipw.ToggleButton):
-        raise KitError(f"step {number}: no control {step.name!r} that a link may move")
+        raise KitError(f"step {number}: a link cannot change the control {step.name!r}")
     for key, value in step.values.items():
         if not control.has_trait(key):
-            raise KitError(f"step {number}: {step.name} has no {key}")
+            raise KitError(f"step {number}: the control {step.name} has no field {key}")
         control.set_state({key: value})
     if step.message:
         control._handle_custom_msg(dict(step.message), [])

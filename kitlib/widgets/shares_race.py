@@ -148,7 +148,7 @@ class SharesRace(KitWidget):
         inside = {c.pod: path for path, c in containers.items()}
         missing = [p.pod.removeprefix("default/") for p in pods if p.pod not in inside]
         if missing or len(pods) < len(self.names):
-            raise KitError(f"not all racers run yet on {self.node.name}: wait, or look at their events")
+            raise KitError(f"some pods do not run yet on {self.node.name}: wait, or read their events")
         promised = cpu_forecast(self.node, {inside[p.pod]: float(self._threads) for p in pods})
         file = "cpu.shares" if tree.version == 1 else "cpu.weight"
         names = [p.pod.removeprefix("default/") for p in pods]

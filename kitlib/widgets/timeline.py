@@ -42,7 +42,7 @@ class Timeline(KitWidget):
 
     def __init__(self, cluster: Any, node: str = "") -> None:
         if not hasattr(cluster, "events"):
-            raise KitError(f"a cluster is expected, found {type(cluster).__name__}")
+            raise KitError(f"cluster: must be a cluster, got {type(cluster).__name__}")
         self._passing = Passing(cluster)
         shown = node_of(cluster, node)
         self._chronicle = Chronicle(cluster, shown)

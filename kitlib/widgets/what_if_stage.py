@@ -75,7 +75,7 @@ class WhatIfStage(KitWidget):
 
     def chart(self) -> Chart:
         if self.answer is None:
-            raise KitError("the question was not answered: write for example drain NODE, and press Ask")
+            raise KitError("no question has been answered yet: enter a question such as drain NODE, then press Ask")
         effects = self.answer.effects
         columns: dict[str, Sequence[Any]] = {
             "pod": [effect.pod for effect in effects],

@@ -54,7 +54,7 @@ class Limits:
     def __post_init__(self) -> None:
         for name, least, most in _BOUNDS:
             if not least <= getattr(self, name) <= most:
-                raise KitError(f"{name} {getattr(self, name)}: at least {least} is needed, and at most {most} taken")
+                raise KitError(f"{name}: must be at least {least} and at most {most}, got {getattr(self, name)}")
 
 
 @dataclass(frozen=True)
@@ -177,5 +177,5 @@ def with_limits(text: str, limits: Limits) -> str:
     for name, value in values.items():
         text, found = re.subn(rf"^{name} = \S+", f"{name} = {value}", text, count=1, flags=re.MULTILINE)
         if not found:
-            raise KitError(f"jupyterhub_config.py: no line that begins with {name} =")
+            raise KitError(f"jupyterhub_config.py: must have a line that begins with {name} =")
     return text

@@ -123,7 +123,7 @@ class Desk:
         """
         course = tuple(submissions.course_labs())
         if lab not in course:
-            raise KitError(f"lab {lab[:80]!r}: there is no such lab; valid values: {', '.join(course)}")
+            raise KitError(f"no lab {lab[:80]!r}; valid values: {', '.join(course)}")
         decided = room.read(self.settings.room)
         if is_open:
             made = decided if decided.open is None else decided.opened([lab])
@@ -139,7 +139,7 @@ class Desk:
         """
         file = self._view.files().get(account)
         if file is None:
-            raise KitError(f"{account[:80]!r}: has run nothing yet")
+            raise KitError(f"learner {account[:80]!r} has not run anything yet")
         moment = look.newest(file)
         text = look_apart(look.source(moment), moment.journal, moment.ground, timeout=LOOK_SECONDS)
         return f"{moment.lab}, variant {moment.ground.seed}\n\n{text}"
@@ -196,7 +196,7 @@ class Desk:
                 if (asked.place, asked.key) == (place, key):
                     self.votes.open(asked)
                     return
-            raise KitError(f"question {key[:80]!r} of {place[:80]!r}: there is no such question in the course")
+            raise KitError(f"{place[:80]!r} of the course has no question {key[:80]!r}")
         if step not in steps:
             raise KitError(f"step {step[:80]!r}: valid values: open, {', '.join(steps)}")
         steps[step]()

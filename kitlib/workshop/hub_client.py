@@ -32,7 +32,7 @@ def session() -> Any:
         import_module("websocket")
         return import_module("requests").Session()
     except ImportError as error:
-        raise KitError(f"{error.name} is missing: pip install 'kitlib[notebook]'") from error
+        raise KitError(f"{error.name} is not installed: pip install 'kitlib[notebook]'") from error
 
 
 def token(session: Any, path: str) -> str:

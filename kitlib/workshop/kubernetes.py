@@ -98,8 +98,8 @@ class KubernetesRoom:
         check_image(self.image)
         if not self.nodes.seats:
             raise KitError(
-                "subjects: the recipe makes a service account and a namespace for each learner; --for goes with "
-                "--namespace alone"
+                "--for cannot be used with --kubernetes, which creates a service account and a namespace for each "
+                "learner"
             )
 
     def values(self) -> dict[str, str]:
@@ -111,7 +111,8 @@ class KubernetesRoom:
         name, colon, tag = self.image.rpartition(":")
         if not colon or "/" in tag:
             raise KitError(
-                f"image {shortened(repr(self.image), 80)}: NAME:TAG is expected; the hub pulls an image of one tag once"
+                f"image {shortened(repr(self.image), 80)}: must have the form NAME:TAG, because the hub pulls each tag "
+                "only once"
             )
         learners = self.limits.learners
         return {

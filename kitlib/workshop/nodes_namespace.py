@@ -91,7 +91,7 @@ class NodesNamespace:
         if not 0 < memory <= MAX_MEMORY:
             raise KitError(f"memory: must be more than 0 and at most 64Ti, got {shortened(self.memory, 80)}")
         if not self.subjects:
-            raise KitError("subjects: at least one of user:NAME, group:NAME, serviceaccount:NAMESPACE:NAME is needed")
+            raise KitError("subjects: must have at least one user:NAME, group:NAME or serviceaccount:NAMESPACE:NAME")
         for subject in self.subjects:
             _subject(subject)
         check_namespace(self.namespaces()[-1][0])  # the longest
@@ -255,5 +255,5 @@ def _subject(text: str) -> dict[str, str]:
     if kind in _KINDS and rest:
         return {"kind": _KINDS[kind], "name": rest, "apiGroup": RBAC}
     raise KitError(
-        f"subject {shortened(repr(text), 80)}: user:NAME, group:NAME or serviceaccount:NAMESPACE:NAME is expected"
+        f"subject {shortened(repr(text), 80)}: must be user:NAME, group:NAME or serviceaccount:NAMESPACE:NAME"
     )

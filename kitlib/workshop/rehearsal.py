@@ -151,10 +151,10 @@ def rehearse(
     """
     config = recipe / "jupyterhub_config.py"
     if not config.exists():
-        raise KitError(f"{config}: missing; kitlib workshop {recipe} writes it")
+        raise KitError(f"{config}: no such file; create it with kitlib workshop {recipe}")
     for program in ("jupyterhub", "configurable-http-proxy"):
         if shutil.which(program) is None:
-            raise KitError(f"{program} is not on PATH: install the hub as {recipe / 'guide.md'} says")
+            raise KitError(f"{program} is not on PATH; install the hub as described in {recipe / 'guide.md'}")
     measured = RehearsalResult(learners)
     memory = _memory()
     measured.memory, measured.available = memory["MemTotal"], memory["MemAvailable"]
@@ -212,7 +212,7 @@ def _ports() -> tuple[int, int]:
                 for further, one in enumerate(others, start=1):
                     one.bind(("127.0.0.1", second.getsockname()[1] + further))
                 return first.getsockname()[1], second.getsockname()[1]
-    raise KitError("no three free ports in a row on this machine")
+    raise KitError("cannot find three consecutive free ports on this machine")
 
 
 @contextmanager
@@ -245,7 +245,7 @@ def _hub(config: Path, folder: Path, words: Mapping[str, str], expected: bool) -
         if not _until(
             lambda: process.poll() is not None or _answers(session, f"{address}/hub/health"), HUB_SECONDS
         ) or (process.poll() is not None):
-            raise KitError(f"the hub does not start:\n{log.read_text(errors='replace')[-1500:]}")
+            raise KitError(f"the hub did not start:\n{log.read_text(errors='replace')[-1500:]}")
         yield address
     finally:
         process.terminate()
@@ -275,7 +275,7 @@ def _started_beforehand(hub: str, word: str, learners: int) -> float:
     """Wait until the room's page reports that all servers have started or failed; return the seconds."""
     began, session = time.monotonic(), hub_client.session()
     if hub_client.log_in(session, hub, roster.TRAINER, word, "") != 302:
-        raise KitError("the trainer cannot log in; is room_login.py the recipe's own?")
+        raise KitError("the trainer cannot log in; check that room_login.py is the recipe's own file")
     session.get(f"{hub}/services/room/")
 
     def done() -> bool:

@@ -55,12 +55,14 @@ def read(file: str | Path) -> tuple[Person, ...]:
     except (OSError, UnicodeDecodeError) as error:
         raise KitError(f"{place}: {getattr(error, 'strerror', None) or error}") from error
     if len(text) > MAX_FILE:
-        raise KitError(f"{place}: larger than {MAX_FILE} bytes")
+        raise KitError(f"{place}: the file must not be larger than {MAX_FILE} bytes")
     delimiter = ";" if ";" in text.partition("\n")[0] else ","
     rows = [row for row in csv.reader(io.StringIO(text), delimiter=delimiter) if any(cell.strip() for cell in row)]
     header = [cell.strip().lower() for cell in rows[0]] if rows else []
     if "name" not in header:
-        raise KitError(f"{place}: line 1: a column `name` is expected (and `account`, if you choose accounts)")
+        raise KitError(
+            f"{place}: line 1: must have a column `name` (and a column `account`, if you choose the accounts)"
+        )
     if not 0 < len(rows) - 1 <= MAX_PEOPLE:
         raise KitError(f"{place}: must list 1 to {MAX_PEOPLE} people, got {len(rows) - 1}")
     return _people(place, [dict(zip(header, row, strict=False)) for row in rows[1:]])
@@ -76,8 +78,8 @@ def _people(place: Path, rows: Iterable[Mapping[str, str]]) -> tuple[Person, ...
             raise KitError(f"{where}: name: must be printable text of 1 to {MAX_NAME} characters, got {name[:80]!r}")
         if account and (not _ACCOUNT.fullmatch(account) or account in taken):
             raise KitError(
-                f"{where}: account {account[:80]!r}: must begin with a lower-case letter, consist of lower-case "
-                f"letters, digits and dashes (at most 31), and be the only one; `{TRAINER}` is taken"
+                f"{where}: account {account[:80]!r}: must be unique, begin with a lowercase letter, and consist of at "
+                f"most 31 lowercase letters, digits and hyphens; `{TRAINER}` is reserved"
             )
         account = account or account_of(name, taken)
         taken.add(account)

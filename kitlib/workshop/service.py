@@ -244,7 +244,7 @@ class _Act(_OfPeople):
         Source: FirstUseAuthenticator.delete_user.
         """
         if account in ("", roster.TRAINER):
-            raise KitError(f"account {account!r}: not a learner")
+            raise KitError(f"account {account!r} is not the account of a learner")
         user = f"/users/{quote(account, safe='')}"
         # a user whose server is still stopping cannot be deleted, and stopping may take longer than the hub waits
         await call_hub("DELETE", f"{user}/server", also=(400, 404))

@@ -63,8 +63,8 @@ def labs_of(source: Path, seed: int = 0) -> list[LabFolder]:
     labs = [LabFolder.read(path.parent, seed) for path in sorted(source.glob("*/lab.toml"))]
     if not any((lab.path / SOLUTIONS).exists() for lab in labs):
         raise KitError(
-            f"{source}: no lab with {SOLUTIONS} here; an installed kit has no solutions: name the `labs` folder of a "
-            "checkout of the source"
+            f"{source}: no lab has the file {SOLUTIONS}; an installed kit has no solutions, so use the folder `labs` "
+            "of a source checkout"
         )
     return labs
 

@@ -114,7 +114,10 @@ class Votes:
         """
         self._require()
         if not self.is_shown or self.round >= ROUNDS:
-            raise KitError(f"a question has {ROUNDS} rounds, and the second begins after the first was shown")
+            raise KitError(
+                f"a question has at most {ROUNDS} rounds, and a round can begin only after the result of the previous "
+                "one is shown"
+            )
         self.round, self.is_shown = self.round + 1, False
         self._rounds.append({})
 
@@ -168,7 +171,7 @@ class Votes:
         known.left = min(2.0 * self.places, known.left + (now - known.at) / REFILL)
         known.at = now
         if known.left < 1:
-            raise KitError("too many new voters from this address; try again in some seconds")
+            raise KitError("too many new voters from this address; try again in a few seconds")
         known.left -= 1
         name = secrets.token_hex(8)
         return f"{name}.{self._seal(name)}"
@@ -194,14 +197,14 @@ class Votes:
         """
         asked = self._require()
         if self.is_shown:
-            raise KitError("this round is closed: its result is shown")
+            raise KitError("voting in this round has ended, because its result is shown")
         votes, value = self._rounds[-1], asked.read(answer)
         if not _has_account(voter):
             if self.by_account:
-                raise KitError("only learners who are logged in vote now: log in, then vote")
+                raise KitError("you must be logged in to vote")
             browsers = sum(not _has_account(vote) for vote in votes)
             if voter not in votes and browsers >= 2 * self.places:
-                raise KitError(f"{browsers} browsers have voted: the room has {self.places} places; log in to vote")
+                raise KitError(f"{browsers} browsers have voted, but the room has {self.places} places; log in to vote")
         votes[voter] = value
 
     def _require(self) -> RoomQuestion:

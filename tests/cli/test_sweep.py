@@ -74,7 +74,7 @@ def test_an_error_at_a_point_is_told_and_the_exit_code_is_1(file: Path, capsys: 
     [
         (["-o", "x.txt"], "a name ending in .csv or .html is expected, got 'x.txt'"),
         (["--workers", "-1"], "argument --workers: must be a whole number, 0 or more, got '-1'"),
-        (["--workers", "1", "--client", "tcp://x:1"], "workers= and client=: give one of them"),
+        (["--workers", "1", "--client", "tcp://x:1"], "workers= and client= cannot be used together"),
         (["--results", "."], "directory"),
     ],
 )

@@ -85,7 +85,7 @@ def test_small_sweeps_run(note: Any) -> None:
 
 
 def test_a_name_that_utf8_cannot_hold_is_refused() -> None:
-    with pytest.raises(KitError, match=r"scenario\.pods\[0\]: must be a text that UTF-8 can hold"):
+    with pytest.raises(KitError, match=r"scenario\.pods\[0\]: must be valid UTF-8 text"):
         Sweep({"pods": [{"\ud800": 1}]}, {"n": [1]}, ["pending"])
 
 

@@ -91,7 +91,7 @@ def test_a_trainer_has_everything_shown_at_once(make: Any, monkeypatch: pytest.M
 def test_a_question_that_was_not_asked_and_a_missing_reader_are_named(make: Any) -> None:
     lesson = make()
     ask(lesson)
-    with pytest.raises(KitError, match="question 'x' was not asked in this notebook"):
+    with pytest.raises(KitError, match="question 'x' has not been asked in this notebook"):
         lesson.experiment("x", lambda: 1)
     with pytest.raises(KitError, match="experiment: observed: Required value: a function for db"):
         lesson.experiment(["web", "db"], lambda: 1)

@@ -169,7 +169,7 @@ def test_an_unknown_question_or_exercise_names_those_that_there_are(made):
 
 
 def test_an_answer_to_a_question_that_was_not_asked_is_an_error(made):
-    with pytest.raises(KitError, match="was not asked"):
+    with pytest.raises(KitError, match="has not been asked"):
         made("simulated").reveal("never", 1)
 
 

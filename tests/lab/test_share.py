@@ -65,8 +65,11 @@ def test_labels_taints_and_what_was_done_by_hand_come_along():
         (packed({**GOOD, "nodes": []}), "nodes"),
         (packed({**GOOD, "nodes": [NODE] * 101}), "nodes"),
         (packed({**GOOD, "nodes": [{**NODE, "cpus": 10**9}]}), "cpus"),
-        (packed({**GOOD, "nodes": [{**NODE, "kubelet": ["--config=/etc/passwd"]}]}), "names a file"),
-        (packed({**GOOD, "nodes": [{**NODE, "kubelet": ["/etc/passwd"]}]}), "names a file"),
+        (
+            packed({**GOOD, "nodes": [{**NODE, "kubelet": ["--config=/etc/passwd"]}]}),
+            "a flag that does not name a file",
+        ),
+        (packed({**GOOD, "nodes": [{**NODE, "kubelet": ["/etc/passwd"]}]}), "a flag that does not name a file"),
         (packed({**GOOD, "nodes": [{**NODE, "memory": "lots"}]}), "quantities"),
         (packed({**GOOD, "release": "9.99"}), "9.99"),
         (packed({**GOOD, "journal": [{"action": "exec"}]}), "exec"),

@@ -59,7 +59,7 @@ def test_what_cannot_be_read_is_named(data, problem):
 
 def test_a_question_must_be_there():
     nobody = Scenario.of({"nodes": [{"name": "n"}], "pods": [{"name": "p", "node": "n"}]})
-    with pytest.raises(KitError, match="no pod waits"):
+    with pytest.raises(KitError, match="no pod is pending"):
         nobody.decide()
     with pytest.raises(NotFound):
         nobody.of_pod("q").decide()
@@ -109,9 +109,9 @@ def test_a_scenario_is_read_from_a_file_or_a_text(tmp_path):
     ("source", "problem"),
     [
         ("nowhere.yaml", "there is no such file"),
-        ("- a\n- b\n", "a mapping of nodes, pods and the other fields is expected"),
+        ("- a\n- b\n", "must be a mapping with nodes, pods and other fields"),
         ("nodes: [\n", "YAML|expected|flow"),
-        ("{}", "no pod waits"),
+        ("{}", "no pod is pending"),
     ],
 )
 def test_what_is_no_scenario_is_refused(source, problem):

@@ -84,7 +84,7 @@ def test_a_constraint_that_the_api_refuses_is_refused_in_its_words(fields, probl
 def test_pods_are_added_moved_and_removed_by_hand():
     state = Spread.grid(2, 1).add("zone1-1").add("zone1-1").move("zone1-1", "zone2-1")
     assert state.counts() == [[1], [1]]
-    with pytest.raises(KitError, match="no matching pod stands there"):
+    with pytest.raises(KitError, match="no matching pod is on this node"):
         state.remove("zone2-1").remove("zone2-1")
     with pytest.raises(NotFound):
         state.add("zone9-1")
@@ -102,7 +102,7 @@ def test_a_scenario_without_a_constraint_or_zones_is_refused():
         Spread.of(story("preemption"))
     with pytest.raises(KitError, match=r"node a: metadata\.labels"):
         Spread.of(story("rounded-scores"))
-    with pytest.raises(KitError, match="no pod waits"):
+    with pytest.raises(KitError, match="no pod is pending"):
         Spread.of(Scenario.of({"nodes": []}))
 
 

@@ -161,7 +161,7 @@ def test_an_error_ends_a_ticker_and_is_told():
 
 
 def test_outside_a_notebook_a_ticker_says_that_it_cannot_run():
-    with pytest.raises(KitError, match="no event loop"):
+    with pytest.raises(KitError, match="requires the event loop"):
         Ticker(lambda: None, 1, pytest.fail).start()
 
 

@@ -83,5 +83,5 @@ def test_a_tree_alone_can_be_shown_too_and_has_a_figure_and_a_still_picture():
 
 
 def test_something_that_is_neither_cluster_nor_node_is_refused():
-    with pytest.raises(Exception, match="a cluster or a node of one is expected, found str"):
+    with pytest.raises(Exception, match="must be a cluster or a node of a cluster, got str"):
         CgroupTreeExplorer("node-1")

@@ -117,13 +117,13 @@ def test_closing_ends_the_reading(cluster):
 
 def test_outside_a_notebook_starting_says_why_it_cannot(cluster):
     watch = CgroupWatch(cluster, start=True)
-    assert "no event loop outside a notebook" in watch.problem
+    assert "requires the event loop of a notebook" in watch.problem
     assert watch.play.value is False
 
 
 @pytest.mark.parametrize("rate", [0, 11])
 def test_a_rate_that_is_too_high_is_refused(cluster, rate):
-    with pytest.raises(KitError, match="between 0 and 10 readings a second"):
+    with pytest.raises(KitError, match="greater than 0 and at most 10 readings per second"):
         CgroupWatch(cluster, rate=rate)
 
 

@@ -102,7 +102,7 @@ def test_what_cannot_be_read_is_said(pasted, problem):
 def test_without_a_dump_the_buttons_say_so():
     board = ExplainBoard()
     board.helps.click()
-    assert "nothing was read yet" in board.problem
+    assert "no objects have been read yet" in board.problem
 
 
 def test_another_pod_and_its_figure(text):

@@ -72,7 +72,7 @@ def test_a_pod_with_a_mistake_is_not_sent(cluster: Any) -> None:
     builder = PodBuilder(cluster)
     builder.form.rows[0].amounts[("requests", "memory")].amount = "9Gi"
     builder.on_cluster.put.click()
-    assert "would be refused" in builder.problem and cluster.pods() == []
+    assert "would reject this pod" in builder.problem and cluster.pods() == []
 
 
 def test_without_a_cluster_there_is_no_button() -> None:
@@ -113,7 +113,7 @@ def test_nodes_without_zones_are_refused_with_the_way_out() -> None:
 
 def test_the_board_shows_waiting_pods_first_and_any_pod_under_any_release(cluster: Any) -> None:
     board = SchedulerBoard(cluster)
-    assert "no pod that could be scheduled" in board.problem
+    assert "no pod to schedule" in board.problem
     cluster.apply(pod("small", cpu="100m"))
     cluster.advance(2)
     board.look.click()
@@ -136,7 +136,7 @@ def test_every_widget_of_the_scheduler_takes_a_cluster(cluster: Any, widget: Any
 
 
 def test_anything_else_is_refused_with_what_is_expected() -> None:
-    with pytest.raises(KitError, match="a cluster, a Scenario, or the name of a story is expected"):
+    with pytest.raises(KitError, match="must be a cluster, a Scenario or the name of a story"):
         SpreadExplorer(3)  # type: ignore[arg-type]
 
 

@@ -179,7 +179,7 @@ class TestEvictionGauge:
 
     @pytest.mark.parametrize(
         ("name", "text", "message"),
-        [("uses", "x", "quantities"), ("request", "x", "quantities"), ("uses", "", "say how")],
+        [("uses", "x", "quantities"), ("request", "x", "quantities"), ("uses", "", "specify the memory")],
     )
     def test_bad_amounts_are_said_beside_their_field(self, name, text, message):
         gauge = EvictionGauge()

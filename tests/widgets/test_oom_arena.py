@@ -60,9 +60,9 @@ def test_the_ranking_moves_with_the_amount_that_the_pod_would_take(arena):
     ("field", "text", "message"),
     [
         ("uses", "7xx", "quantities must match"),
-        ("uses", "", "say how much memory"),
+        ("uses", "", "specify the memory"),
         ("request", "abc", "quantities must match"),
-        ("request", "", "a Burstable pod requests something"),
+        ("request", "", "a Burstable pod must have a memory request"),
     ],
 )
 def test_a_bad_amount_is_said_beside_its_field(arena, field, text, message):

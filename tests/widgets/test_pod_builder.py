@@ -106,8 +106,11 @@ def test_a_bad_name_is_said_beside_the_name(builder):
     ("text", "message"),
     [
         ("a: [", "not YAML"),
-        ("", "found nothing"),
-        ("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\n", "one Pod is expected here, found Deployment"),
+        ("", "got nothing"),
+        (
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\n",
+            "the manifest must contain one Pod, got Deployment",
+        ),
         (EXAMPLE.replace("cpu: 250m", "cpuu: 1"), "cpuu"),
         (EXAMPLE.replace("containers:", "contaners:"), "unknown field"),
     ],

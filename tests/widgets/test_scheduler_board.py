@@ -106,9 +106,9 @@ def test_a_large_cluster_shows_the_nodes_that_matter():
 
 
 def test_what_is_no_scenario_is_refused():
-    with pytest.raises(KitError, match="a cluster, a Scenario, or the name of a story is expected"):
+    with pytest.raises(KitError, match="must be a cluster, a Scenario or the name of a story"):
         SchedulerBoard(42)
-    with pytest.raises(KitError, match="no pod waits for a node"):
+    with pytest.raises(KitError, match="no pod is pending"):
         SchedulerBoard(Scenario.of({"nodes": [{"name": "n"}], "pods": [{"name": "p", "node": "n"}]}))
 
 

@@ -97,7 +97,7 @@ def test_a_dump_that_was_pasted_stays_on_the_machine():
     from_the_page(shown.text, value="apiVersion: v1\nkind: Node\nmetadata: {name: secret-node}\n")
     press(shown.read)
     said = shown._access.shared()
-    assert "stays here" in said["problem"] and "secret-node" not in json.dumps(said)
+    assert "cannot contain the input" in said["problem"] and "secret-node" not in json.dumps(said)
 
 
 GOOD = {"version": 1, "widget": "SpreadExplorer"}
@@ -120,8 +120,8 @@ GOOD = {"version": 1, "widget": "SpreadExplorer"}
         ({**GOOD, "steps": [{"name": "maxSkew", "values": {"value": "many"}}]}, "maxSkew|value"),
         ({**GOOD, "steps": [{"name": "maxSkew"}] * (MAX_STEPS + 1)}, "steps"),
         ({"version": 1, "widget": "ExplainBoard", "arguments": {"source": "a\nb"}}, "source"),
-        ({"version": 1, "widget": "ExplainBoard", "steps": [{"name": "Ask the cluster"}]}, "may move"),
-        ({"version": 1, "widget": "ExplainBoard", "steps": [{"name": "what kubectl printed"}]}, "may move"),
+        ({"version": 1, "widget": "ExplainBoard", "steps": [{"name": "Ask the cluster"}]}, "a link cannot change"),
+        ({"version": 1, "widget": "ExplainBoard", "steps": [{"name": "what kubectl printed"}]}, "a link cannot change"),
         ({"version": 1, "widget": "PodBuilder", "arguments": {"manifest": "/etc/passwd"}}, "manifest"),
     ],
 )
@@ -144,5 +144,5 @@ def test_a_cluster_is_no_argument_of_a_widget_that_takes_none():
     state = {"version": 1, "release": "1.36", "cgroups": 2, "nodes": [{"name": "a", "cpus": 1, "memory": "1Gi"}]}
     cluster = converted({**state, "journal": []}, SharedState)
     text = packed(SharedScene(1, "SpreadExplorer", {}, cluster))
-    with pytest.raises(KitError, match="takes no cluster"):
+    with pytest.raises(KitError, match="does not show a cluster"):
         share.opened(text)

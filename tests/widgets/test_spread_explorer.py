@@ -88,7 +88,7 @@ def test_min_domains_needs_do_not_schedule():
 def test_removing_where_nobody_stands_is_said():
     explorer = SpreadExplorer(zones=1, nodes=1)
     explorer.board.act("less", box="zone1-1")
-    assert "no matching pod stands there" in explorer.problem
+    assert "no matching pod is on this node" in explorer.problem
 
 
 def test_undo_brings_the_controls_back_too():

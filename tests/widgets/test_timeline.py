@@ -122,5 +122,5 @@ def test_it_goes_on_by_itself_while_it_is_live():
 
 
 def test_something_that_is_no_cluster_is_refused():
-    with pytest.raises(KitError, match="a cluster is expected, found str"):
+    with pytest.raises(KitError, match="must be a cluster, got str"):
         Timeline("x")

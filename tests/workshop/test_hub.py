@@ -155,7 +155,7 @@ def test_the_trainer_sees_everybody_and_a_learners_cluster(found: list[dict[str,
     assert board["good_faith"] and not board["problem"]
     assert "01-make-it-guaranteed, variant" in (shown := trainer.session.get(f"{trainer.room}look/ada").text)
     assert "POD " in shown and "EVENTS" in shown
-    assert "has run nothing yet" in trainer.session.get(f"{trainer.room}look/eve").text
+    assert "has not run anything yet" in trainer.session.get(f"{trainer.room}look/eve").text
 
 
 def test_a_learner_calls_for_help_sees_no_board_and_decides_nothing(
@@ -229,7 +229,7 @@ def test_the_trainer_collects_and_forgets_a_word(
     ].endswith(",Ada")
     assert "names no account" not in table and "another's file" not in table
     assert "chooses a new word" in trainer.act(act="word", account="cy")
-    assert "not a learner" in trainer.act(400, act="word", account="trainer")
+    assert "not the account of a learner" in trainer.act(400, act="word", account="trainer")
     assert hub_client.log_in(hub_client.session(), hub, "cy", "cy's other word", PASSWORD) == 302
     assert hub_client.log_in(hub_client.session(), hub, "cy", "cy's own word", PASSWORD) == 403
 

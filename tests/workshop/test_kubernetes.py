@@ -286,7 +286,7 @@ def test_the_table_of_sizes_is_computed(learners: int, nodes: int, machines: int
 
 @pytest.mark.parametrize("image", ["learner", "reg.example:5000/learner"])
 def test_an_image_without_a_tag_is_refused(image: str) -> None:
-    with pytest.raises(KitError, match="NAME:TAG is expected"):
+    with pytest.raises(KitError, match="must have the form NAME:TAG"):
         KubernetesRoom(limits=Limits(), image=image, nodes=NodesNamespace(seats=True)).files()
 
 

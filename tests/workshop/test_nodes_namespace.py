@@ -94,7 +94,7 @@ def test_each_seat_of_a_hub_has_an_account_and_a_namespace(capsys: pytest.Captur
     ("wrong", "says"),
     [
         ({"nodes": 0}, "nodes: must be at least 1"),
-        ({"subjects": ()}, "subjects: at least one"),
+        ({"subjects": ()}, "subjects: must have at least one"),
         ({"memory": "much"}, "memory: "),
         ({"subjects": ("robot:x",)}, "subject 'robot:x'"),
     ],

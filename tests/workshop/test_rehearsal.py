@@ -59,7 +59,7 @@ def test_processors_grow_with_the_time_that_is_too_long() -> None:
 
 
 def test_what_is_missing_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(KitError, match=r"jupyterhub_config.py: missing; kitlib workshop"):
+    with pytest.raises(KitError, match=r"jupyterhub_config.py: no such file; create it with kitlib workshop"):
         rehearse(tmp_path, 3)
     (tmp_path / "jupyterhub_config.py").write_text("")
     with mock.patch.dict(os.environ, {"PATH": ""}), pytest.raises(KitError, match="jupyterhub is not on PATH"):

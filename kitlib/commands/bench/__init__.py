@@ -38,17 +38,21 @@ def add(commands: Any) -> None:
     )
     made.add_argument("what", choices=MEASURED, help="benchmark to run")
     made.add_argument("--pods", type=whole(1), help="number of pods (enforcement: 10000, scale: 100000, …)")
-    made.add_argument("--nodes", type=whole(1), action="append", help="scheduler: number of nodes; can be repeated")
     made.add_argument(
-        "--workload", action="append", help="scheduler: basic, spread, antiaffinity, preempt, mixed or unlike"
+        "--nodes", type=whole(1), action="append", help="number of nodes for the benchmark scheduler; can be repeated"
     )
-    made.add_argument("--points", type=whole(1), help="sweep: number of scenarios (default: 10000)")
+    made.add_argument(
+        "--workload",
+        action="append",
+        help="workload for the benchmark scheduler: basic, spread, antiaffinity, preempt, mixed or unlike",
+    )
+    made.add_argument("--points", type=whole(1), help="number of scenarios for the benchmark sweep (default: 10000)")
     made.add_argument("--runs", type=whole(1), default=RUNS, help=f"number of runs (default: {RUNS})")
     made.add_argument("--json", action="store_true", help="print the results as JSON")
     made.add_argument(
         "--compare",
         metavar="REV",
-        help="revision of this checkout to run in turn with the current one; prints the ratio of their speeds",
+        help="compare with this Git revision: run both in turn and print the ratio of their speeds",
     )
     made.set_defaults(run=run)
 
@@ -135,7 +139,7 @@ def _git(root: Path, *arguments: str) -> None:
 
     done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True)
     if done.returncode:
-        raise KitError(f"kitlib bench --compare: git {arguments[0]} {arguments[-1]}: {done.stderr.strip()}")
+        raise KitError(f"kitlib bench --compare: git {arguments[0]} {arguments[-1]} failed: {done.stderr.strip()}")
 
 
 def _figures(tree: Path, arguments: list[str], missing: dict[str, float] | None = None) -> dict[str, float]:

@@ -73,7 +73,7 @@ def measure(cluster: Any, limit: int) -> Reading:
         KitError: the pod does not run.
     """
     if not 10 <= limit <= 64_000:
-        raise KitError(f"limit {limit}m: must be from 10m to 64 CPUs")
+        raise KitError(f"limit: must be from 10m to 64 CPUs, got {limit}m")
     node = cluster.node(NODE["name"])
     if NAME not in {pod.name for pod in cluster.pods()}:
         for pod in cluster.pods():

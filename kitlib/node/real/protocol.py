@@ -276,7 +276,7 @@ def _convert(data: Any, kind: Any, what: str) -> None:
     try:
         convert(data, kind)
     except (msgspec.ValidationError, RecursionError) as error:
-        raise KitError(f"{what} is refused: {error}") from None
+        raise KitError(f"{what} is invalid: {error}") from None
 
 
 def write(descriptor: int, line: bytes) -> None:
@@ -351,7 +351,7 @@ def error_from_data(data: Mapping[str, Any], node: str) -> KitError:
     try:
         found = convert(data, ErrorData)
     except msgspec.ValidationError as error:
-        return KitError(f"node {node}: its error is refused: {error}")
+        return KitError(f"node {node}: its error message is invalid: {error}")
     if found.kind == "cgroup" and found.errno in errno.errorcode:
         return CgroupError(found.errno, found.path, found.file, found.value, found.why)
     if found.kind == "not found":

@@ -64,7 +64,7 @@ def connected(client: Any) -> tuple[Client, bool]:
     try:
         from distributed import Client
     except ImportError:
-        raise KitError("client=: needs Dask: pip install 'kitlib[dask]'") from None
+        raise KitError("client=: requires Dask: pip install 'kitlib[dask]'") from None
     made = isinstance(client, str)
     if isinstance(client, str):
         try:
@@ -74,9 +74,9 @@ def connected(client: Any) -> tuple[Client, bool]:
     if not isinstance(client, Client):
         raise KitError(f"client=: must be a distributed.Client or an address, got {type(client).__name__}")
     if client.asynchronous:
-        raise KitError("client=: an asynchronous Client cannot be waited for: make it without asynchronous=True")
+        raise KitError("client=: must be a synchronous Client: create it without asynchronous=True")
     if client.status != "running":
-        raise KitError(f"client=: it is {client.status}")
+        raise KitError(f"client=: must be a running Client, but its status is {client.status}")
     return client, made
 
 
@@ -105,7 +105,7 @@ def rows(task: Task, points: Sequence[Numbered], client: Client) -> Iterator[lis
                 ended = set()
             yield [row for future in ended for row in _collected(future, under_way.pop(future), chunks)]
             if client.status not in ("running", "connecting"):
-                raise KitError(f"the Dask cluster has gone: the client is {client.status}")
+                raise KitError(f"the connection to the Dask cluster was lost: the client's status is {client.status}")
     finally:
         if under_way and client.status == "running":
             client.cancel(list(under_way), force=True)
@@ -124,7 +124,10 @@ def _collected(future: Future, chunk: Chunk, chunks: Chunks) -> list[tuple[int, 
         return chunks.failed(chunk, how)
     answer = decoder(ChunkResult).decode(future.result())
     if answer.kitlib != __version__:
-        raise KitError(f"a Dask worker has kitlib {answer.kitlib}, this process {__version__}: results would be mixed")
+        raise KitError(
+            f"a Dask worker has kitlib {answer.kitlib}, but this process has kitlib {__version__}: install the same "
+            "version everywhere"
+        )
     chunks.done(chunk, sum(row.seconds for row in answer.rows))
     return chunk.rows(answer.rows)
 

@@ -61,7 +61,9 @@ class SweepDefinition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise KitError(f"{path}: {not_utf8(error)}") from None
         data = load_data(text, path.name)
         if data is None:
-            raise KitError(f"{path}: the file is empty; a sweep has scenario, grid and metric (kitlib/docs/sweeps.md)")
+            raise KitError(
+                f"{path}: the file is empty; a sweep must have scenario, grid and metric (see kitlib/docs/sweeps.md)"
+            )
         try:
             found = convert(data, cls)
         except msgspec.ValidationError as error:
@@ -72,7 +74,8 @@ class SweepDefinition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         for one in (found.scenario, *metrics):
             if isinstance(one, str) and ":" in one and not one.startswith("kitlib."):
                 raise KitError(
-                    f"{path}: {shortened(one, 80)!r}: a function of your own runs from Python: study.sweep(…)"
+                    f"{path}: {shortened(one, 80)!r}: a sweep file can name only functions of kitlib; call "
+                    "study.sweep(…) in Python to use your own function"
                 )
         return found
 

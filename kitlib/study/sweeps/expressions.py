@@ -69,7 +69,7 @@ def _evaluated(text: str, names: Mapping[str, Any], draw: random.Random, where: 
 @lru_cache(maxsize=1000)
 def _parsed(text: str) -> ast.expr:
     if len(text) > MAX_TEXT:
-        raise KitError(f"{len(text)} characters; at most {MAX_TEXT} are read")
+        raise KitError(f"the expression has {len(text)} characters, but at most {MAX_TEXT} are allowed")
     try:
         return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -106,13 +106,16 @@ def _value(node: ast.expr, names: Mapping[str, Any], draw: random.Random) -> Any
             return draw.randint(_integer(of(low)), _integer(of(high)))
         case ast.Call(ast.Name(id="min" | "max" as name), [_, _, *_] as given, []):
             return (min if name == "min" else max)(of(one) for one in given)
-    raise KitError("only names, numbers, texts, + - * / // %, comparisons, if, choice, between, min and max are read")
+    raise KitError(
+        "unsupported expression; use names, numbers, strings, + - * / // %, comparisons, if, choice, between, min and "
+        "max"
+    )
 
 
 def _in_range(operation: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
     for side in (left, right):
         if not isinstance(side, int | float):
-            raise KitError(f"must be a number, got {shortened(repr(side), 40)}")
+            raise KitError(f"operands must be numbers, got {shortened(repr(side), 40)}")
     made = operation(left, right)
     if not abs(made) <= MAX_NUMBER:
         raise KitError("the number is too large")
@@ -121,7 +124,7 @@ def _in_range(operation: Callable[[Any, Any], Any], left: Any, right: Any) -> An
 
 def _integer(value: Any) -> int:
     if not isinstance(value, int):
-        raise KitError(f"between: must be an integer, got {shortened(repr(value), 40)}")
+        raise KitError(f"between: arguments must be integers, got {shortened(repr(value), 40)}")
     return value
 
 

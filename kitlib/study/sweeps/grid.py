@@ -39,7 +39,7 @@ def points(grid: Grid, seeds: int | Iterable[int] = ()) -> list[Point]:
         count = math.prod(map(len, values.values())) * max(1, len(wanted))
         _check_count(count)
         if wanted and SEED in values:
-            raise KitError(f"grid.{SEED}: given twice: seeds= makes this parameter")
+            raise KitError(f"grid.{SEED}: cannot be used together with seeds=, which sets this parameter")
         made = [dict(zip(values, one, strict=True)) for one in itertools.product(*values.values())] if values else []
     elif isinstance(grid, Sequence) and not isinstance(grid, str | bytes):
         _check_count(len(grid) * max(1, len(wanted)))
@@ -49,11 +49,11 @@ def points(grid: Grid, seeds: int | Iterable[int] = ()) -> list[Point]:
     if wanted:
         made = [{**one, SEED: seed} for one in made or [{}] for seed in wanted]
     if not made:
-        raise KitError("grid: at least one parameter with one value, or seeds, must be given")
+        raise KitError("grid: must have at least one parameter with one value, or seeds must be set")
     seen: set[str] = set()
     for one in made:
         if (text := key(one)) in seen:
-            raise KitError(f"grid: the point {shortened(text, 200)} stands in it twice")
+            raise KitError(f"grid: the point {shortened(text, 200)} occurs twice; each point must be unique")
         seen.add(text)
     return made
 
@@ -72,7 +72,7 @@ def plain(value: Any, where: str) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         raise KitError(f"{where}: must be a finite number, got {value}")
     if isinstance(value, str) and SURROGATE.search(value):
-        raise KitError(f"{where}: must be a text that UTF-8 can hold, got {shortened(ascii(value), 80)}")
+        raise KitError(f"{where}: must be valid UTF-8 text, got {shortened(ascii(value), 80)}")
     if value is None or isinstance(value, bool | str) or type(value) in (int, float):
         return value
     if isinstance(value, Mapping):
@@ -86,8 +86,8 @@ def plain(value: Any, where: str) -> Any:
         return msgspec.to_builtins(value)
     except TypeError:
         raise KitError(
-            f"{where}: must be a number, a text, a truth value, null, or lists and mappings of them, "
-            f"got {type(value).__name__}"
+            f"{where}: must be a number, a string, a boolean, null, or a list or mapping of them, got "
+            f"{type(value).__name__}"
         ) from None
 
 
@@ -126,13 +126,13 @@ def _listed(place: int, one: Any) -> Point:
 
 def _name(name: Any) -> str:
     if not isinstance(name, str) or not name.isidentifier():
-        raise KitError(f"grid: a parameter's name must be a Python name, got {_shown(name)}")
+        raise KitError(f"grid: a parameter's name must be a valid Python identifier, got {_shown(name)}")
     return name
 
 
 def _check_count(count: int) -> None:
     if count > MAX_POINTS:
-        raise KitError(f"grid: {count} points; at most {MAX_POINTS} are computed in one sweep")
+        raise KitError(f"grid: {count} points are too many for one sweep; the maximum is {MAX_POINTS}")
 
 
 def _shown(value: Any) -> str:

@@ -169,11 +169,11 @@ def _rows(lines: list[bytes], path: Path) -> dict[str, SweepRow]:
     reads, found = decoder(SweepRow), dict[str, SweepRow]()
     for number, line in enumerate(lines[1:], start=2):
         if len(line) > MAX_LINE:
-            raise KitError(f"{path}: line {number}: {len(line)} bytes; at most {MAX_LINE} are read")
+            raise KitError(f"{path}: line {number}: too long: {len(line)} bytes, but at most {MAX_LINE} are allowed")
         try:
             row = reads.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise KitError(f"{path}: line {number}: not a row: {shortened(str(error), 200)}") from None
+            raise KitError(f"{path}: line {number}: not a row of results: {shortened(str(error), 200)}") from None
         found[key(row.point)] = row
     return found
 

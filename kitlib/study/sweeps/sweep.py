@@ -213,7 +213,9 @@ class Sweep:
             yield from Processes(self._task.work, left, count, at_once=workers is not None, timeout=timeout)
         except (ImportError, NoProcesses) as error:
             if workers is not None or timeout is not None:
-                raise KitError(f"no worker processes here: {error}; workers=0 needs none") from None
+                raise KitError(
+                    f"cannot start worker processes: {error}; use workers=0 to run the sweep in this process"
+                ) from None
             self._note = f"computed in this process: {error}"
             yield from _here(self._task, [(i, point) for i, point in left if i not in self._rows])
 
@@ -255,13 +257,15 @@ def _check(workers: int | None, client: Any, timeout: float | None) -> None:
     if workers is not None and (not isinstance(workers, int) or isinstance(workers, bool) or workers < 0):
         raise KitError(f"workers: must be a non-negative number of processes, got {workers!r}")
     if workers is not None and workers > 1024:
-        raise KitError(f"workers: {workers} processes; at most 1024 are started")
+        raise KitError(f"workers: must be at most 1024 processes, got {workers}")
     if client is not None and workers is not None:
-        raise KitError("workers= and client=: give one of them")
+        raise KitError("workers= and client= cannot be used together")
     if timeout is not None and (not isinstance(timeout, int | float) or isinstance(timeout, bool) or timeout <= 0):
         raise KitError(f"timeout: must be a positive number of seconds, got {timeout!r}")
     if timeout is not None and (workers == 0 or client is not None):
-        raise KitError("timeout=: only processes of this machine can be ended: neither workers=0 nor client=")
+        raise KitError(
+            "timeout= cannot be used with workers=0 or client=, because only local worker processes can be ended"
+        )
 
 
 def _shown(progress: Callable[[SweepProgress], Any] | bool) -> Callable[[SweepProgress], Any] | None:

@@ -109,7 +109,9 @@ class Task:
         try:
             signature.bind(**point)
         except TypeError as error:
-            raise KitError(f"scenario {self.name}{signature}: {error}; the grid has {', '.join(point)}") from None
+            raise KitError(
+                f"scenario {self.name}{signature}: {error}; the parameters of the grid are {', '.join(point)}"
+            ) from None
 
     def evaluate(self, point: Point) -> SweepRow:
         """Return the row of a point; an exception becomes the row's error.
@@ -140,7 +142,9 @@ class Task:
                 found[name] = plain(value, name)
         clash = sorted(set(found) & {*point, "error", "seconds"})
         if clash:
-            raise KitError(f"metric: its column {clash[0]!r} has the name of a parameter or of a column of the sweep")
+            raise KitError(
+                f"metric: column {clash[0]!r} has the same name as a parameter or another column of the sweep"
+            )
         return found
 
     def _call(self, point: Point) -> Any:
@@ -173,7 +177,7 @@ def imported(name: str, where: str) -> Callable[..., Any]:
         what = shortened(f"{type(error).__name__}: {error}", 200)
         raise KitError(f"{where} {shortened(name, 80)!r}: cannot be imported: {what}") from None
     if not callable(found):
-        raise KitError(f"{where} {shortened(name, 80)!r}: must be a function, is {type(found).__name__}")
+        raise KitError(f"{where} {shortened(name, 80)!r}: must be a function, got {type(found).__name__}")
     return found
 
 

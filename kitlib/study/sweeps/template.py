@@ -50,7 +50,7 @@ def run(data: Mapping[str, Any], point: Mapping[str, Any]) -> Driver:
         raise KitError(f"scenario.order: must be one of {', '.join(ORDERS)}, got {_shown(order)}")
     release, profile = settings.get(RELEASE) or point.get(RELEASE), settings.get("profile")
     if release is not None and not isinstance(release, str):
-        raise KitError(f'scenario.release: must be a text such as "1.30", got {_shown(release)}')
+        raise KitError(f'scenario.release: must be a string such as "1.30", got {_shown(release)}')
     if profile is not None:
         check_configuration({"profiles": [profile]})
     if order == "shuffled" and isinstance(made.get("pods"), list):
@@ -64,7 +64,7 @@ def run(data: Mapping[str, Any], point: Mapping[str, Any]) -> Driver:
 
 def _made(value: Any, names: dict[str, Any], draw: random.Random, where: str, depth: int = 0) -> Any:
     if depth > MAX_DEPTH:
-        raise KitError(f"{shortened(where, 200)}: more than {MAX_DEPTH} levels")
+        raise KitError(f"{shortened(where, 200)}: nested more than {MAX_DEPTH} levels deep")
     if isinstance(value, str):
         return filled(value, names, draw, where)
     if isinstance(value, Mapping):

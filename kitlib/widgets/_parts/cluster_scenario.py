@@ -78,8 +78,8 @@ def spread_of_cluster(cluster: Cluster, release: Release | str | None = None) ->
     for node in cluster.nodes:
         if ZONE not in node.metadata.labels:
             raise KitError(
-                f"node {node.name}: metadata.labels[{ZONE}]: Required value: the explorer draws zones; make the nodes "
-                f'with {{"name": "{node.name}", "labels": {{"{ZONE}": "zone1"}}}}, or label them'
+                f"node {node.name}: metadata.labels[{ZONE}]: Required value: the widget draws zones; label the nodes, "
+                f'or create them with {{"name": "{node.name}", "labels": {{"{ZONE}": "zone1"}}}}'
             )
         zones.setdefault(node.metadata.labels[ZONE], []).append(node.name)
     spreading = [pod for pod in cluster.pods() if pod.spec.topology_spread_constraints]

@@ -18,7 +18,7 @@ def node_of(source: Any, name: str = "") -> Any:
     if hasattr(source, "desired"):
         return source
     if not hasattr(source, "node"):
-        raise KitError(f"a cluster or a node of one is expected, found {type(source).__name__}")
+        raise KitError(f"must be a cluster or a node of a cluster, got {type(source).__name__}")
     if not name:
         nodes = list(source.nodes)
         if not nodes:

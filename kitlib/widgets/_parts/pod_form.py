@@ -122,7 +122,7 @@ class PodForm(ipw.VBox):
                 objects = load(io.StringIO(self._yaml.value), strict=True)
                 if len(objects) != 1 or not isinstance(objects[0], Pod):
                     kinds = ", ".join(o.kind for o in objects) or "nothing"
-                    raise KitError(f"one Pod is expected here, found {kinds}")
+                    raise KitError(f"the manifest must contain one Pod, got {kinds}")
             except KitError as error:
                 self._refuse(error)
                 return

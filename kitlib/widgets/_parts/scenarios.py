@@ -30,7 +30,7 @@ def scenario_of(given: Scenario | Cluster | Path | str) -> Scenario:
     if isinstance(given, str):
         return story(given)
     raise KitError(
-        f"scenario: Invalid value: {type(given).__name__}: a cluster, a Scenario, or the name of a story is expected"
+        f"scenario: Invalid value: {type(given).__name__}: must be a cluster, a Scenario or the name of a story"
     )
 
 

@@ -54,7 +54,7 @@ class Ticker:
             try:
                 self._loop = asyncio.get_running_loop()
             except RuntimeError:
-                raise KitError("nothing can run by itself here: there is no event loop outside a notebook") from None
+                raise KitError("the widget cannot run here, because it requires the event loop of a notebook") from None
         self._wanted = True
         # A control's message may be processed in a subshell's thread, which must not create tasks in this loop.
         self._loop.call_soon_threadsafe(self._begin)

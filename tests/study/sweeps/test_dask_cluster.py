@@ -117,5 +117,5 @@ def test_dask_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) ->
     import sys
 
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(KitError, match=r"client=: needs Dask: pip install 'kitlib\[dask\]'"):
+    with pytest.raises(KitError, match=r"client=: requires Dask: pip install 'kitlib\[dask\]'"):
         sweep(DATA, {"a": [1]}, client="tcp://127.0.0.1:1")

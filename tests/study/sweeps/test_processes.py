@@ -166,5 +166,5 @@ def test_where_no_process_can_be_started_the_rows_come_from_this_one(
     found = sweep(scenarios.square, XS, seeds=2)
     assert found.complete and found.note.startswith("computed in this process: a worker process cannot be started")
     assert found.rows[-1].values == {"square": 49, "seeded": 7}
-    with pytest.raises(KitError, match=r"no worker processes here: .*; workers=0 needs none"):
+    with pytest.raises(KitError, match=r"cannot start worker processes: .*; use workers=0"):
         sweep(scenarios.square, XS, workers=2)

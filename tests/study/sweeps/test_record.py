@@ -78,7 +78,7 @@ def test_what_is_no_results_file_is_refused_and_left_as_it_is(tmp_path: Path, te
 def test_a_line_that_is_no_row_is_named(path: Path) -> None:
     with path.open("a") as file:
         file.write('{"point": 5}\n')
-    with pytest.raises(KitError, match=r"line 4: not a row: Expected `object`, got `int`"):
+    with pytest.raises(KitError, match=r"line 4: not a row of results: Expected `object`, got `int`"):
         SweepRecord(path, MINE)
 
 

@@ -41,13 +41,13 @@ def test_a_metric_reads_what_the_scenario_returned() -> None:
         (lambda a: 1 // 0, "ZeroDivisionError: "),
         (lambda a: {}["x"], "KeyError: 'x'"),
         (lambda a: float("nan"), "KitError: value: must be a finite number, got nan"),
-        (lambda a: object(), "KitError: value: must be a number, a text"),
-        (lambda a: {"a": 1}, "KitError: metric: its column 'a' has the name of a parameter"),
-        (lambda a: {"error": 1}, "KitError: metric: its column 'error' has the name"),
+        (lambda a: object(), "KitError: value: must be a number, a string"),
+        (lambda a: {"a": 1}, "KitError: metric: column 'a' has the same name as a parameter"),
+        (lambda a: {"error": 1}, "KitError: metric: column 'error' has the same name"),
         (lambda a: exit(3), "SystemExit: 3"),
         (lambda a: {}["\udcff"], "KeyError: '\\udcff'"),
         (lambda a: Path("\udcff").read_text(), "FileNotFoundError: "),
-        (lambda a: "\udcff", "KitError: value: must be a text that UTF-8 can hold"),
+        (lambda a: "\udcff", "KitError: value: must be valid UTF-8 text"),
     ],
 )
 def test_whatever_is_raised_stands_in_the_row(function: Any, error: str) -> None:
@@ -97,9 +97,9 @@ def test_the_hash_follows_the_data_and_the_metric() -> None:
         ("no_such_module:f", None, "scenario 'no_such_module:f': No module named"),
         ("math:no_such", None, "scenario 'math:no_such': .*no_such"),
         ("math", None, "scenario: must be module:function, got 'math'"),
-        ("math:pi", None, "scenario 'math:pi': must be a function, is float"),
+        ("math:pi", None, "scenario 'math:pi': must be a function, got float"),
         (5, None, "scenario: must be a function or a mapping, got 5"),
-        ({"nodes": [object()]}, None, r"scenario.nodes\[0\]: must be a number, a text"),
+        ({"nodes": [object()]}, None, r"scenario.nodes\[0\]: must be a number, a string"),
         (NODES, "no_such", "metric: 'no_such': valid values: pending, placed"),
         (NODES, 5, "metric: must be a name, a function or a mapping of them, got 5"),
         (NODES, [5], "metric: 5: valid values"),
@@ -112,7 +112,7 @@ def test_what_is_no_task_is_refused_by_name(scenario: Any, metric: Any, says: st
 
 
 def test_parameters_that_the_function_does_not_take_are_named_before_anything_runs() -> None:
-    with pytest.raises(KitError, match=r"got an unexpected keyword argument 'b'; the grid has a, b"):
+    with pytest.raises(KitError, match=r"got an unexpected keyword argument 'b'; the parameters of the grid are a, b"):
         Task(lambda a: a).check({"a": 1, "b": 2})
-    with pytest.raises(KitError, match=r"missing a required argument: 'b'; the grid has a"):
+    with pytest.raises(KitError, match=r"missing a required argument: 'b'; the parameters of the grid are a"):
         Task(lambda a, b: a).check({"a": 1})

@@ -78,7 +78,7 @@ def test_profile_and_release_decide() -> None:
         ({"nodes": [], "seconds": -1}, "scenario.seconds: must be a non-negative number of seconds, got -1"),
         ({"nodes": [], "order": "sorted"}, "scenario.order: must be one of given, shuffled, got 'sorted'"),
         ({"nodes": [], "release": "9.99"}, "9.99"),
-        ({"nodes": [], "release": 1.3}, "scenario.release: must be a text"),
+        ({"nodes": [], "release": 1.3}, "scenario.release: must be a string"),
         ({"nodes": [], "profile": 5}, "profiles"),
         ({"nodes": [{"name": "a", "cpu": "lots"}]}, r"status.allocatable\[cpu\]: .* quantities must match"),
     ],
@@ -92,5 +92,5 @@ def test_depth_is_bounded() -> None:
     deep: Any = "x"
     for _ in range(200):
         deep = {"a": deep}
-    with pytest.raises(KitError, match="more than 50 levels"):
+    with pytest.raises(KitError, match="nested more than 50 levels"):
         run({"nodes": [deep]}, {})
