@@ -15,6 +15,7 @@ from typing import Any
 
 from kitlib.lab.exercise import Drawn
 from kitlib.lab.progress import Progress
+from kitlib.views.tokens import css
 
 WAITING = "Answer the question above first. Not sure? Choose “I don’t know”."
 _UNKNOWN = "I don’t know"
@@ -56,7 +57,9 @@ class Verdict:
         mark = "✓" if self.right else "·" if self.predicted is None else "✗"
         more = f"<details><summary>Formula</summary>{html.escape(self.formula)}</details>" if self.formula else ""
         said = f'<div role="status"><p><b>{mark}</b> {html.escape(str(self))}</p></div>'
-        return f'<div class="kitlib-verdict">{self.picture}{said}{more}</div>'
+        # A notebook that is opened again has no other output with the colours of dark pages.
+        drawn = f"<style>{css()}</style>{self.picture}" if self.picture else ""
+        return f'<div class="kitlib-verdict">{drawn}{said}{more}</div>'
 
 
 def _shown(answer: Answer) -> Answer:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kitlib.views.tokens import DARK, LIGHT
+
 MADE = """
 from kitlib.charts.answers import PlaceCard, amounts_chart, places_chart
 from kitlib.lab.prediction import Verdict
@@ -22,11 +24,19 @@ SEEN = """() => [...document.querySelectorAll('.kitlib-verdict svg')].filter(svg
     const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
     const column = svg.closest('.kitlib-fits').getBoundingClientRect();
     const texts = [...svg.querySelectorAll('text')].map(text => [text, text.getBoundingClientRect()]);
-    return {layout: svg.viewBox.baseVal.width, column: column.width,
+    const guess = svg.querySelector('[stroke*="guess"]');
+    return {guess: getComputedStyle(guess).stroke, layout: svg.viewBox.baseVal.width, column: column.width,
         font: Math.min(...texts.map(([text]) => parseFloat(getComputedStyle(text).fontSize) * scale)),
         cut: texts.filter(([, box]) => box.left < column.left - 1 || box.right > Math.min(column.right, innerWidth) + 1)
             .map(([text]) => text.textContent)};
 })"""
+
+
+COLOURS = {
+    theme: f"rgb({', '.join(str(int(colours['guess'][at : at + 2], 16)) for at in (1, 3, 5))})"
+    for theme, colours in (("light", LIGHT), ("dark", DARK))
+}
+"""Theme -> colour of the guess, as a page computes it."""
 
 
 @pytest.fixture
@@ -52,4 +62,5 @@ def test_an_answer_can_be_read_on_a_phone_and_on_a_wide_page(answers, artifacts,
         page.wait_for_function(LAID_OUT, arg=len(SHOWN))
         for picture in page.evaluate(SEEN):
             assert picture["font"] > 10.9 and picture["cut"] == [], (width, picture)
+            assert picture["guess"] == COLOURS["dark" if dark else "light"], picture
         page.screenshot(path=str(artifacts / f"answers-{width}-{'dark' if dark else 'light'}.png"))

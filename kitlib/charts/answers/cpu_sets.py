@@ -9,7 +9,7 @@ from kitlib.charts.base import Chart
 from kitlib.kubelet.util.cpuset import parse_cpus
 
 _ROW, _HIGH, _GAP = 40, 22, 6
-_NARROW_CELL = 16.0
+_NARROW_CELL = 14.0
 """Minimum width of a square in a narrow picture, in which a set takes several lines."""
 
 
@@ -79,7 +79,7 @@ class _Squares:
         gaps = count // split * _GAP if split else 0
         self.line, self.cell = count, min(24.0, ((d.room if d.narrow else d.width - d.left - 60) - gaps) / count)
         if d.narrow and self.cell < _NARROW_CELL:
-            most = int(d.room / (_NARROW_CELL + 1))
+            most = int(d.room / _NARROW_CELL)
             # Lines end at NUMA nodes, else at multiples of four.
             step = split if 0 < split <= most else 4
             self.line = most // step * step
