@@ -10,6 +10,7 @@ mem_cgroup_get_oom_group); mm/oom_kill.c.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from kitlib.node.common.workload import FOREVER, SHORTEST, Phase
 from kitlib.node.simulated import oom
@@ -52,24 +53,17 @@ class Allocation:
         self._end, self._end_child = end, end_child
 
     def hold_limit(self, path: str, file: str) -> None:
-        """Enforce a limit that was set below the usage: reclaim, and for memory.max kill processes.
-
-        On v1 a limit that needs kills is refused before (`relations`).
-
-        Source: mm/memcontrol.c memory_max_write, memory_high_write, mem_cgroup_resize_max.
-        """
+        """Enforce a limit that was set below the usage: reclaim, and for memory.max kill processes."""
         limit = self._ledger.high(path) if file == "memory.high" else self._ledger.limit(path)
-        while limit is not None and self._ledger.usage(path) > limit:
-            from kitlib.node.simulated.scanning import scanned  # loaded with the first limit below the usage
+        if limit is not None and self._ledger.usage(path) > limit:
+            from kitlib.node.simulated.scanning import lower  # loaded with the first limit below the usage
 
-            excess = self._ledger.usage(path) - limit
-            wanted = excess if self._kernel.version == 1 else scanned(excess, self._reclaim.inactive(path))
-            # memory.high only reclaims (memory_high_write), and v1 has refused a limit that reclaim cannot reach.
-            if self._reclaim.reclaim(path, wanted) >= excess or file != "memory.max":
-                return
-            first = next(self._kernel.below(path), None)
-            if first is None or not self._out_of_memory(path, first):
-                return
+            kill = partial(self._kill_below, path) if file == "memory.max" else None
+            lower(self._ledger, self._reclaim, path, limit, whole=self._kernel.version == 2, kill=kill)
+
+    def _kill_below(self, path: str) -> bool:
+        first = next(self._kernel.below(path), None)
+        return first is not None and self._out_of_memory(path, first)
 
     def charge(self, process: Process, phase: Phase) -> None:
         """Charge a phase's memory at all levels; a limit that reclaim cannot keep calls the OOM killer.
