@@ -275,6 +275,8 @@ DEFAULTS: dict[str, tuple[tuple[int, Setting], ...]] = {
     # on cgroup v2, the kernel kills all processes of a container (memory.oom.group, kubernetes#117793); a setting since
     # 1.32; on cgroup v1 always true
     "singleProcessOOMKill": ((23, True), (28, False)),
+    "kubeAPIQPS": ((23, 5), (27, 50)),
+    "kubeAPIBurst": ((23, 10), (27, 100)),
     # at a soft threshold: evictionMaxPodGracePeriod alone, or its minimum with the pod's own grace period
     "softEvictionGracePeriod": ((23, "evictionMaxPodGracePeriod"), (32, "smaller")),
     # None = MemoryQoS writes no memory.high; a null in a configuration file means this default (KEP-2570)

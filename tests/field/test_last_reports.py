@@ -91,10 +91,8 @@ PASSED_OVER = {
     "SREGym/SREGym#132": "14: an exercise",
     "kubevious/kubevious#79": "14: a setting",
 }
-SHUTDOWNS = ("#102820", "#109531", "#98012", "#100184", "#110755", "#120168", "#104531")
+SHUTDOWNS = ("#102820", "#109531", "#98012", "#100184", "#110755", "#120168", "#104531", "#112443")
 """Of kubernetes/kubernetes, query 15; `test_shutdown_reports.py` rebuilds them."""
-CANNOT_BE_REBUILT = ("#112443",)
-"""Of kubernetes/kubernetes, query 15: statuses that the kubelet's throttled client delays."""
 REPORTS: dict[str, Callable[[], None]] = {}
 DEAF = ["sh", "-c", "trap '' TERM; while true; do sleep 1; done"]
 POLITE = ["sh", "-c", "trap 'exit 0' TERM; while true; do sleep 1; done"]
@@ -333,6 +331,6 @@ def test_there_are_as_many_as_were_asked_for() -> None:
     known = {
         *test_more_reports.REPORTS,
         *PASSED_OVER,
-        *(f"kubernetes/kubernetes{one}" for one in (*SHUTDOWNS, *CANNOT_BE_REBUILT)),
+        *(f"kubernetes/kubernetes{one}" for one in SHUTDOWNS),
     }
     assert not set(REPORTS) & known

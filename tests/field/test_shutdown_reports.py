@@ -1,8 +1,4 @@
-"""Seven of the eight public reports that query 15 of `test_last_reports.py` finds, on graceful node shutdown.
-
-The eighth, kubernetes/kubernetes#112443, has statuses that the kubelet's own client delays: clients of simulated
-kubelets are not throttled.
-"""
+"""The eight public reports that query 15 of `test_last_reports.py` finds, on graceful node shutdown."""
 
 from __future__ import annotations
 
@@ -133,6 +129,25 @@ def pods_of_a_deployment_are_failed_so_that_it_replaces_them() -> None:
         phases = [one.status.phase for one in made.pods() if one.name in {gone.name for gone in before}]
         assert phases == ["Failed"] * len(before)
         assert [one[:2] for one in placed(made) if one[1] == "Running"] == [("b", "Running")] * 2
+
+
+@report("#112443")
+def of_many_pods_most_stay_running_and_have_one_restart_after_the_boot() -> None:
+    """All have ended; in 1.25 the kubelet's client sends 5 requests a second, and the machine does not wait for it."""
+    replicas = [pod(f"pause-{i}", ["/pause"]) for i in range(20)]
+    with Cluster.simulated([{"name": "a", "kubelet": PERIODS}], release="1.25") as made:
+        made.apply(replicas)
+        made.advance(3)
+        made.node("a").shutdown()
+        made.advance(10)
+        running = [one.name for one in made.pods() if one.status.phase == "Running"]
+        assert 20 > len(running) >= 10
+        made.node("a").reboot()
+        made.advance(60)
+        statuses = {one.name: one.status for one in made.pods()}
+        again = {name for name, found in statuses.items() if found.container_statuses[0].restart_count == 1}
+        assert again == set(running)
+        assert all(statuses[name].phase == "Running" for name in running)
 
 
 @pytest.mark.parametrize("number", SHUTDOWNS)

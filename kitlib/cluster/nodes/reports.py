@@ -34,7 +34,7 @@ class StoreReports:
     def __init__(self, node: str, now: datetime) -> None:
         self.node, self._start = node, now
         self.api: APIServer | None = None
-        self._unsent: UnsentReports | None = None
+        self.unsent: UnsentReports | None = None  # the way of all reports; None = each is written at once
 
     def now(self) -> datetime:
         """Return the cluster's date."""
@@ -79,7 +79,7 @@ class StoreReports:
 
     def gone(self, pod: Pod) -> None:
         """Delete the object of a terminated pod, after its last status."""
-        before = self._unsent.waiting("pod", pod.metadata.uid) if self._unsent is not None else None
+        before = self.unsent.waiting("pod", pod.metadata.uid) if self.unsent is not None else None
         self._send("pod", pod.metadata.uid, partial(self._delete, pod, before))
 
     def _delete(self, pod: Pod, before: Callable[[APIServer], None] | None, api: APIServer) -> None:
@@ -106,23 +106,23 @@ class StoreReports:
 
     def retry(self) -> None:
         """Send the refused reports again whose time has come."""
-        if self._unsent is not None:
-            self._unsent.retry()
+        if self.unsent is not None:
+            self.unsent.retry()
 
     def _send(self, kind: str, name: str, write: Callable[[APIServer], None]) -> None:
         """Write a report in place of the unsent one about the same thing."""
         if self.api is None:
             return
-        if self._unsent is None and self.api.webhooks is None:
+        if self.unsent is None and self.api.webhooks is None:
             with suppress(KitError):  # a refused one is sent again by what remembers it
                 write(self.api)
                 return
-        if self._unsent is None:
+        if self.unsent is None:
             from kitlib.cluster.nodes.unsent_reports import UnsentReports
 
             refused = partial(self.event, None, "Warning", "ReportRefused")
-            self._unsent = UnsentReports(self.node, self.api, refused)
-        self._unsent.send(kind, name, write)
+            self.unsent = UnsentReports(self.node, self.api, refused)
+        self.unsent.send(kind, name, write)
 
     def _node(self, api: APIServer) -> Node:
         found: Node = api.store.get(Node, self.node)

@@ -177,6 +177,9 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         """
         self._check_on()
         self._record("shutdown", node=self.name)
+        from kitlib.cluster.nodes.shutdown_reports import throttle  # loaded with the first shutdown
+
+        throttle(self._reports, self.config.gates)
         self.kubelet.shut_down()
         self._power_off_if_due()
 
@@ -204,9 +207,10 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         for pid in list(self.kernel.processes):
             self.kernel.kill(pid)
         self.runtime.ended()  # the kubelet hears of none of these ends
+        from kitlib.cluster.nodes.shutdown_reports import lose  # loaded with the first shutdown
+
+        lose(self._reports, self.kubelet.workers)
         self.close()
-        if self._reports.api is not None:
-            self._reports.api.leases.stop(self.name)
 
     def sync(self, api: APIServer, pods: BoundPods) -> None:
         """Update processes, cgroups and statuses to the pods that are bound to this node."""
