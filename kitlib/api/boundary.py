@@ -90,7 +90,7 @@ def bracket_depth(text: bytes) -> int:
 def check_size(text: str | bytes, file: str = "") -> None:
     """Raise ManifestError for a text of more than MAX_BYTES."""
     if len(text) > MAX_BYTES:
-        raise ManifestError(f"too long: {len(text)} bytes, at most {MAX_BYTES} are read", file=file)
+        raise ManifestError(f"too long: at most {MAX_BYTES} bytes are read", file=file)
 
 
 def json_document(text: str | bytes, file: str = "", document: int = 1) -> Any:

@@ -132,8 +132,8 @@ def from_dict(data: dict[str, Any], type_: type[Any] | None = None, *, strict: b
     return _object(data, type_, "", 0, strict)
 
 
-def read_source(source: Source, most: int = -1) -> tuple[str | bytes, str]:
-    """Return a source's text and name ("" for text), reading at most `most` bytes of a file; -1 = all."""
+def read_source(source: Source, most: int = boundary.MAX_BYTES + 1) -> tuple[str | bytes, str]:
+    """Return a source's text and name ("" for text), reading at most `most` bytes of a file."""
     if isinstance(source, bytes):
         return source, ""
     if isinstance(source, str) and ("\n" in source or "{" in source or (":" in source and not os.path.exists(source))):
@@ -145,7 +145,7 @@ def read_source(source: Source, most: int = -1) -> tuple[str | bytes, str]:
                 return file.read(most), path
         except OSError as error:
             raise ManifestError(f"cannot be read: {error.strerror or error}", file=path) from error
-    return source.read(), str(getattr(source, "name", ""))
+    return source.read(boundary.MAX_BYTES + 1), str(getattr(source, "name", ""))
 
 
 def _documents(text: str | bytes, file: str) -> Iterator[Any]:

@@ -95,10 +95,17 @@ port_or_any = whole(0, 65535)
 
 
 def file_name(text: str) -> str:
-    """Return the name of a file; an empty one, as of a variable that is not set, is refused."""
+    """Return the name of a file or folder; an empty one, as of a variable that is not set, is refused."""
     if not text:
-        raise argparse.ArgumentTypeError("the name of a file is expected, got ''")
+        raise argparse.ArgumentTypeError("a name is expected, got ''")
     return text
+
+
+def path(text: str) -> Path:
+    """Return the path of a file or folder; an empty one, which Python takes for the current folder, is refused."""
+    if not text:
+        raise argparse.ArgumentTypeError("a path is expected, got ''")
+    return Path(text)
 
 
 def file_named(*endings: str) -> Callable[[str], Path]:

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from kitlib.commands.arguments import file_named
+from kitlib.commands.arguments import file_named, path
 
 
 def add(commands: Any) -> None:
@@ -22,7 +22,7 @@ def add(commands: Any) -> None:
         "output", type=file_named(".tar.gz", ".tgz", ".tar"), help="archive to write: NAME.tar.gz or NAME.tar"
     )
     image = made.add_mutually_exclusive_group()
-    image.add_argument("--image", type=Path, help="node image that was saved with kitlib image save")
+    image.add_argument("--image", type=path, help="node image that was saved with kitlib image save")
     image.add_argument("--no-image", action="store_true", help="do not include the node image")
     made.add_argument(
         "--python",

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from kitlib.commands.arguments import file_named
+from kitlib.commands.arguments import file_named, path
 
 
 def add(commands: Any) -> None:
@@ -17,13 +17,13 @@ def add(commands: Any) -> None:
     )
     parts = made.add_subparsers(title="actions", metavar="ACTION", required=True)
     key = parts.add_parser("key", help="make an instructor's key")
-    key.add_argument("file", type=Path, help="file for the private key; the public key is written to FILE.pub")
+    key.add_argument("file", type=path, help="file for the private key; the public key is written to FILE.pub")
     key.set_defaults(run=make_key)
     sign = parts.add_parser("sign", help="replay a progress file and sign a certificate")
-    sign.add_argument("progress", type=Path, help="path of the learner's progress.jsonl")
+    sign.add_argument("progress", type=path, help="path of the learner's progress.jsonl")
     sign.add_argument("--name", required=True, help="learner's name to print on the certificate")
     sign.add_argument("--issuer", default="", help="name of the issuer to print on the certificate")
-    sign.add_argument("--key", type=Path, required=True, help="path of the instructor's private key")
+    sign.add_argument("--key", type=path, required=True, help="path of the instructor's private key")
     sign.add_argument("--lab", default="16-capstone", help="lab to certify (default: the capstone)")
     sign.add_argument(
         "-o",
@@ -34,8 +34,8 @@ def add(commands: Any) -> None:
     )
     sign.set_defaults(run=run_sign)
     verify = parts.add_parser("verify", help="check who signed a certificate")
-    verify.add_argument("file", type=Path, help="path of the certificate page")
-    verify.add_argument("--key", type=Path, required=True, help="path of the instructor's public key")
+    verify.add_argument("file", type=path, help="path of the certificate page")
+    verify.add_argument("--key", type=path, required=True, help="path of the instructor's public key")
     verify.set_defaults(run=run_verify)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from kitlib.commands.arguments import port
+from kitlib.commands.arguments import file_name, port
 
 
 def add(commands: Any) -> None:
@@ -18,6 +18,7 @@ def add(commands: Any) -> None:
     )
     made.add_argument(
         "folder",
+        type=file_name,
         nargs="?",
         default="kitlib-course",
         help="your course folder (default: kitlib-course), or a shared link to open",

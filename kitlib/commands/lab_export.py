@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
+
+from kitlib.commands.arguments import path
 
 
 def add(commands: Any) -> None:
@@ -15,7 +16,7 @@ def add(commands: Any) -> None:
         "nbgrader generate_assignment LAB there. The kit must be installed where nbgrader grades. The cells write what "
         "was done to progress.jsonl beside the notebook; kitlib lab-report FOLDER/submitted --recheck replays it.",
     )
-    made.add_argument("folder", type=Path, help="folder of the nbgrader course")
+    made.add_argument("folder", type=path, help="folder of the nbgrader course")
     made.add_argument("labs", nargs="*", help="names of the labs (default: all)")
     made.set_defaults(run=run)
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import Any
 
-from kitlib.commands.arguments import file_named, whole
+from kitlib.commands.arguments import file_named, path, whole
 
 
 def add(commands: Any) -> None:
@@ -28,13 +27,13 @@ def add(commands: Any) -> None:
     )
     made.add_argument(
         "--key",
-        type=Path,
+        type=path,
         metavar="FILE.pub",
         help="public key of the hub that collected FOLDER; verifies its signature",
     )
     made.add_argument(
         "--feedback",
-        type=Path,
+        type=path,
         metavar="FOLDER",
         help="also write a feedback page for each learner, NAME.html, to this folder",
     )

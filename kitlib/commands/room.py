@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kitlib.commands.arguments import file_named, number
+from kitlib.commands.arguments import file_named, number, path
 
 
 def add(commands: Any) -> None:
@@ -19,7 +19,7 @@ def add(commands: Any) -> None:
         "those who need help first. The room's file says which labs are open and which variants are fixed; learners' "
         "servers read it (KITLIB_ROOM).",
     )
-    made.add_argument("folder", type=Path, help="folder with the learners' files on shared storage")
+    made.add_argument("folder", type=path, help="folder with the learners' files on shared storage")
     made.add_argument("--open", nargs="+", default=[], metavar="LAB", help="labs to open: 03, or the full name")
     made.add_argument("--close", nargs="+", default=[], metavar="LAB", help="labs to close, or `all`")
     made.add_argument(
@@ -31,13 +31,13 @@ def add(commands: Any) -> None:
     )
     made.add_argument(
         "--file",
-        type=Path,
+        type=path,
         help="path of the room file (default: KITLIB_ROOM, else ../room/room.json of FOLDER if that folder exists, "
         "else FOLDER/room.json)",
     )
     made.add_argument(
         "--roster",
-        type=Path,
+        type=path,
         metavar="FILE.csv",
         help="CSV file with the people of the room; also shows people who are absent",
     )

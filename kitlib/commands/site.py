@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from kitlib.commands.arguments import port
+from kitlib.commands.arguments import path, port
 
 
 def add(commands: Any) -> None:
@@ -16,14 +16,14 @@ def add(commands: Any) -> None:
         description="Build a JupyterLite site in FOLDER, for any web server: Python runs in the reader's browser, on "
         "the simulated kernel. Needs pip install 'kitlib[site]'.",
     )
-    made.add_argument("folder", type=Path, nargs="?", help="folder for the site; an existing site is replaced")
+    made.add_argument("folder", type=path, nargs="?", help="folder for the site; an existing site is replaced")
     made.add_argument(
         "--badge",
         action="store_true",
         help="print the Binder badge of the checkout in this folder instead of creating a site",
     )
     made.add_argument(
-        "--pyodide", type=Path, metavar="FILE", help="Pyodide distribution (.tar.bz2) to include in the site"
+        "--pyodide", type=path, metavar="FILE", help="Pyodide distribution (.tar.bz2) to include in the site"
     )
     made.add_argument("--serve", action="store_true", help="serve the site in FOLDER on this machine")
     made.add_argument("--port", type=port, default=8000, help="port for --serve (default: 8000)")

@@ -6,10 +6,9 @@ import argparse
 import csv
 import io
 import sys
-from pathlib import Path
 from typing import Any
 
-from kitlib.commands.arguments import file_named, number, whole
+from kitlib.commands.arguments import file_named, number, path, whole
 
 
 def add(commands: Any) -> None:
@@ -20,7 +19,7 @@ def add(commands: Any) -> None:
         "in as many processes as there are processors, and print the means. Exit code 0: all points were computed; 1: "
         "a point ended in an error; 2: the file could not be read.",
     )
-    made.add_argument("file", type=Path, help="YAML file of the sweep (see kitlib/docs/sweeps.md)")
+    made.add_argument("file", type=path, help="YAML file of the sweep (see kitlib/docs/sweeps.md)")
     made.add_argument(
         "-o",
         "--output",
@@ -28,7 +27,7 @@ def add(commands: Any) -> None:
         help="file for all rows: .csv, or .html with the picture",
     )
     made.add_argument(
-        "--results", type=Path, metavar="FILE", help="append each row to this file; continue from the file if it exists"
+        "--results", type=path, metavar="FILE", help="append each row to this file; continue from the file if it exists"
     )
     made.add_argument(
         "--retry-errors", action="store_true", help="compute points again if their stored row is an error"

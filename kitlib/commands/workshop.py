@@ -8,10 +8,9 @@ kitlib workshop --namespace kitlib-nodes    prints the rights that an administra
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
-from kitlib.commands.arguments import number, whole
+from kitlib.commands.arguments import number, path, whole
 
 
 def add(commands: Any) -> None:
@@ -21,7 +20,7 @@ def add(commands: Any) -> None:
         description="Write into FOLDER: guide.md for the instructor, jupyterhub_config.py with limits for each "
         "learner, the Dockerfile of the learners' image and the kit's wheel. Files that you have changed are kept.",
     )
-    made.add_argument("folder", type=Path, nargs="?", help="folder for the recipe")
+    made.add_argument("folder", type=path, nargs="?", help="folder for the recipe")
     made.add_argument("--learners", type=whole(1), default=30, help="number of learners (default: 30)")
     made.add_argument(
         "--memory", type=whole(1), default=600, metavar="MB", help="MB of memory for each learner (default: 600)"
@@ -38,14 +37,14 @@ def add(commands: Any) -> None:
     )
     made.add_argument(
         "--roster",
-        type=Path,
+        type=path,
         metavar="FILE.csv",
         help="CSV file with a column `name` (and `account`, if you choose the accounts): only these people can log in, "
         "and their servers start before the login",
     )
     made.add_argument(
         "--trainer",
-        type=Path,
+        type=path,
         metavar="LABS",
         help="also write the trainer's edition to FOLDER/trainer, from the folder `labs` of a checkout: solutions, "
         "pitfalls, timing, a front notebook, and sheets to print (an installed kit contains no solutions)",

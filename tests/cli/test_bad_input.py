@@ -61,6 +61,26 @@ EMPTY_NAMES = (  # a variable of a shell that is not set
     "explain p --live --kubeconfig",
     "explain -f",
     "whatif drain a -f NODES --picture",
+    *(
+        "workshop --no-wheel",
+        "room",
+        "lab-report",
+        "lab-export",
+        "site",
+        "certificate key",
+        "sweep",
+        "image load",
+        "up",
+    ),
+    *(
+        "lab --copy-only",
+        "room . --roster",
+        "room . --file",
+        "lab-report . --feedback",
+        "lab-report . --key",
+        "conformance",
+    ),
+    *("certificate sign --name n --key k", "certificate verify --key k", "bundle NEW.tar --image", "site d --pyodide"),
 )
 COMMANDS = ("dmeo", "Demo", "doctr", "kitlib", "explian", "laab", "up2", "--demo", "-x", "swep", "imag", "")
 UNKNOWN = tuple(f"{name} --no-such-option" for name in cli.COMMANDS if name not in ("image", "certificate", "bench"))

@@ -290,7 +290,7 @@ def _checked_import(client: Any, root: Path, *, systemd: bool) -> str:
     Raises:
         ImageError: it cannot be read, or lacks programs that cannot be installed.
     """
-    if not root.exists():
+    if not (root.is_dir() or root.is_file()):
         raise ImageError(f"{root}: there is no such root file system")
     try:
         lacking = missing_packages(root, systemd=systemd)
