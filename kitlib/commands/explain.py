@@ -68,7 +68,7 @@ def _run(options: argparse.Namespace) -> int:
     from kitlib.api.serialize import read_source
 
     if options.kubelet and not options.before:
-        raise KitError("--kubelet needs --from: the settings count for a change of release")
+        raise KitError("--kubelet requires --from, because it applies to a change of release")
     if options.message is not None:
         return _message(decode(options.message), options.json)
     if is_live(options):

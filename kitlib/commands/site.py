@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     if options.prefix != "/":
         from kitlib.api.errors import KitError
 
-        raise KitError("--prefix needs --serve: a built site works below any path")
+        raise KitError("--prefix requires --serve; a site works below any path without it")
     from kitlib.lab.site import build_site, python_from
 
     made = build_site(options.folder, pyodide=options.pyodide)

@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     dump = read_dump(options)
     questions = [part.strip() for part in " ".join(options.question).split(" then ")]
     if options.kubelet and not any(question.startswith(_OF_KUBELETS) for question in questions):
-        raise KitError(f"--kubelet counts for {', '.join(_OF_KUBELETS)}: none of them is asked")
+        raise KitError(f"--kubelet can be used only with the questions {', '.join(_OF_KUBELETS)}")
     settings = read_settings(options.kubelet, release=dump.release) if options.kubelet else None
     flags = {"force": options.force, "delete_emptydir_data": options.delete_emptydir_data}
     found = what_if(dump, questions, settings=settings, **flags)

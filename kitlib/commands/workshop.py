@@ -103,7 +103,7 @@ def run(options: argparse.Namespace) -> int:
     if options.rehearse:
         return _rehearse(options)
     if options.without_roster:
-        raise KitError("--without-roster needs --rehearse N")
+        raise KitError("--without-roster requires --rehearse N")
     if options.trainer:
         trainers_edition.labs_of(options.trainer, options.variant)  # before anything is written
     people = roster.read(options.roster) if options.roster else ()

@@ -156,7 +156,7 @@ def verify(file: str | Path, key: str | Path) -> Statement:
         raise KitError(f"cannot verify {file} with {key}: {error}") from error
     found = _MARK.search(text)
     if found is None:
-        raise KitError(f"{file}: not a certificate: there is no statement of kitlib in it")
+        raise KitError(f"{file}: not a certificate: the file contains no statement of kitlib")
     try:
         data: Any = json.loads(found[1].replace("<\\/", "</"))
         check_format(data["statement"], FORMAT, str(file))

@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     belongs = {"--workload": "scheduler", "--nodes": "scheduler", "--points": "sweep"}
     for option, what in belongs.items():
         if options.what != what and getattr(options, option[2:]) is not None:
-            raise KitError(f"{option} belongs to kitlib bench {what}; {options.what} does not use it")
+            raise KitError(f"{option} can be used only with kitlib bench {what}, not with {options.what}")
     if options.compare:
         return _compare(options)
     figures = _measures()[options.what](options)
