@@ -39,7 +39,9 @@ from kitlib.apiserver.http.users import User
 from kitlib.apiserver.validation.warnings.kinds import warning_header
 
 T = TypeVar("T")
-PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
+_WITH_STATUS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
+PROTOCOLS = (*_WITH_STATUS, "channel.k8s.io")
+"""The subprotocols; the first version, also that of a client that offers none, ends with a text only after an error."""
 STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
 _CHANNELS = {"stdin": STDIN, "stdout": STDOUT, "stderr": STDERR, "error": ERROR, "resize": RESIZE}
 PATH = r"^/api/v1/namespaces/[^/]+/pods/[^/]+/(?:exec|attach)$"
@@ -444,5 +446,9 @@ class StreamHandler(PodStream):
             await self.elsewhere(self._stream.more, used)
 
     def _end(self, code: int, why: str) -> None:
-        self.send(bytes([ERROR]) + json.dumps(exit_status(code, why)).encode())
+        status = exit_status(code, why)
+        if self._channels is not None or self.selected_subprotocol in _WITH_STATUS:
+            self.send(bytes([ERROR]) + json.dumps(status).encode())
+        elif status["status"] != "Success":  # Source: cri-streaming remotecommand v1WriteStatusFunc
+            self.send(bytes([ERROR]) + status["message"].encode())
         self.close(1000)

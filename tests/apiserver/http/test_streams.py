@@ -5,6 +5,7 @@ Source: endpoints/handlers ConnectResource; the object is the options of the str
 
 from __future__ import annotations
 
+import asyncio
 import json
 import ssl
 import urllib.error
@@ -13,6 +14,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tornado.httpclient import HTTPRequest
+from tornado.websocket import websocket_connect
 
 from kitlib.apiserver.http import serve
 from kitlib.cluster import Cluster
@@ -100,3 +103,35 @@ def test_selectors_of_a_policy_see_the_namespace_and_no_labels(
     cluster, service = served
     cluster.apply(policy(**more))
     assert (refusal(service, "web/exec?command=id")[0] == 422) is decides
+
+
+@pytest.mark.parametrize(
+    ("protocols", "command", "ends"),
+    [
+        (["channel.k8s.io"], "exec?command=echo&command=hi&stdout=true", b""),
+        ([], "exec?command=echo&command=hi&stdout=true", b""),
+        (
+            ["channel.k8s.io"],
+            "exec?command=false&stdout=true",
+            b"command terminated with non-zero exit code: error executing command, exit code 1",
+        ),
+    ],
+)
+def test_the_first_version_of_the_channels_has_no_status(
+    served: tuple[Any, Any], protocols: list[str], command: str, ends: bytes
+) -> None:
+    read: dict[int, bytes] = {1: b"", 3: b""}
+
+    async def whole() -> None:
+        request = HTTPRequest(
+            f"{served[1].address.replace('https', 'wss')}/api/v1/namespaces/default/pods/web/{command}",
+            headers={"Authorization": f"Bearer {served[1].token}"},
+            validate_cert=False,
+        )
+        socket = await websocket_connect(request, subprotocols=protocols)
+        while (message := await socket.read_message()) is not None:
+            assert isinstance(message, bytes)
+            read[message[0]] += message[1:]
+
+    asyncio.run(whole())
+    assert read == {1: b"" if "false" in command else b"hi\n", 3: ends}
