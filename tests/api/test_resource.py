@@ -252,3 +252,39 @@ def test_the_struct_as_go_prints_it_and_whether_it_is_a_number_of_thousandths(
     made: Quantity, milli: bool, syntax: str
 ) -> None:
     assert (made.go_syntax(), made.is_milli) == (syntax, milli)
+
+
+@pytest.mark.parametrize(
+    ("text", "nano"),
+    [
+        ("0.0000000001", 1),
+        ("0.00000000099", 1),
+        ("1e-30", 1),
+        ("12e-10", 2),
+        ("12e-11", 1),
+        ("1.0000000001", 10**9 + 1),
+        ("-0.0000000001", -1),
+        ("0.0000000000", 0),
+        ("0e-30", 0),
+        ("0.0000000005Ki", 512),
+        ("0.00000000001Ki", 11),
+    ],
+)
+def test_what_is_below_one_billionth_is_rounded_away_from_zero(text: str, nano: int) -> None:
+    """Source: ParseQuantity, infDecAmount rounded by inf.RoundUp to scale Nano."""
+    assert Quantity(text).nano == nano
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("0.0001Ki", "102400u"),
+        ("0.0009765625Ki", "1"),
+        ("0.5Ki", "512"),
+        ("1.5Ki", "1536"),
+        ("0.0Ki", "0"),
+        ("1.5Gi", "1536Mi"),
+    ],
+)
+def test_a_fraction_of_one_byte_has_no_binary_notation(text: str, written: str) -> None:
+    assert str(Quantity(text)) == written

@@ -45,3 +45,15 @@ def test_an_exempt_priority_level_has_no_shares_of_its_own() -> None:
             "metadata": {"name": "p"}, "spec": {"type": "Exempt", "exempt": {}}}  # fmt: skip
     made: Any = set_defaults(from_dict(data))
     assert to_dict(made.spec.exempt) == {"nominalConcurrencyShares": 0, "lendablePercent": 0}
+
+
+@pytest.mark.parametrize(
+    ("service", "port"),
+    [({"name": "s", "namespace": "n"}, 443), ({"name": "s", "namespace": "n", "port": 8443}, 8443), (None, None)],
+)
+def test_the_port_of_an_api_service(service: Any, port: int | None) -> None:
+    """Source: SetDefaults_ServiceReference."""
+    data = {"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": {"name": "v1.x.io"}}
+    spec = {"group": "x.io", "version": "v1", **({"service": service} if service else {})}
+    made: Any = set_defaults(from_dict(data | {"spec": spec}))
+    assert (made.spec.service.port if made.spec.service is not None else None) == port

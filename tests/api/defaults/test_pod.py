@@ -102,3 +102,26 @@ def test_pod_level_requests_follow_containers_and_limits(level: dict[str, Any], 
 def test_the_deprecated_service_account_is_the_accounts_name() -> None:
     made = spec_of(serviceAccount="robot")
     assert made["serviceAccountName"] == "robot" == made.get("serviceAccount", "robot")
+
+
+def test_a_variable_without_a_field_and_one_with_a_version_stay_as_they_are() -> None:
+    """Source: SetDefaults_ObjectFieldSelector."""
+    env = [
+        {"name": "A", "valueFrom": {"configMapKeyRef": {"name": "m", "key": "k"}}},
+        {"name": "B", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+        {"name": "C", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name", "apiVersion": "v2"}}},
+        {"name": "D", "value": "x"},
+    ]
+    found = spec_of({"env": env})["containers"][0]["env"]
+    assert found[0] == env[0] and found[3] == env[3]
+    assert [one["valueFrom"]["fieldRef"]["apiVersion"] for one in found[1:3]] == ["v1", "v2"]
+
+
+@pytest.mark.parametrize(
+    ("given", "rounded"),
+    [("1.0001", "1001m"), ("1.001", "1.001"), ("100u", "1m"), ("1m", "1m"), ("0.0010", "1m"), ("0", "0")],
+)
+def test_amounts_are_rounded_up_to_thousandths(given: str, rounded: str) -> None:
+    """Source: SetDefaults_ResourceList; what needs no rounding keeps the text that ParseQuantity keeps."""
+    found = spec_of({"resources": {"requests": {"cpu": given}}})["containers"][0]["resources"]["requests"]
+    assert found == {"cpu": rounded}

@@ -24,3 +24,8 @@ def test_more_cpu_is_never_a_smaller_figure(a, b):
 @given(st.integers(3, 256_000))
 def test_shares_lose_at_most_a_thousandth_of_a_cpu(milli):
     assert shares_to_milli_cpu(milli_cpu_to_shares(milli)) in (milli - 1, milli)
+
+
+def test_the_smallest_shares_are_two_milli_cpu_and_fewer_are_none():
+    """Source: kubelet cm.sharesToMilliCPU."""
+    assert [shares_to_milli_cpu(shares) for shares in (0, 1, 2, 3, 1024)] == [0, 0, 2, 3, 1000]

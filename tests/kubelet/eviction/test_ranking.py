@@ -141,3 +141,18 @@ def test_the_request_that_eviction_compares(asked, more, expected):
         f"  containers: [{{name: c, resources: {{{text}}}}}]\n{more}\n"
     )[0]
     assert str(resource_request(made, "memory", Release("1.36"))) == expected
+
+
+@pytest.mark.parametrize(
+    ("level", "expected"),
+    [
+        ("{}", 100 * MI),
+        ("{requests: {memory: 300Mi}}", 300 * MI),
+        ("{requests: {cpu: 1}}", 0),
+    ],
+)
+def test_pod_level_resources_replace_the_containers_unless_they_are_empty(level, expected):
+    """Source: v1resource.GetResourceRequestQuantity, IsPodLevelResourcesSet."""
+    made = pod("a", "100Mi", more=f"  resources: {level}")
+    made.spec.resources.requests = {name: one for name, one in made.spec.resources.requests.items() if name in level}
+    assert resource_request(made, "memory", Release("1.36")).value() == expected

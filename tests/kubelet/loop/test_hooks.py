@@ -56,3 +56,11 @@ def test_a_hook_over_tcp_has_no_handler() -> None:
         cluster.advance(3)
         assert seconds_to_end(cluster, lambda: cluster.delete("Pod", "p")) == 0
         assert ("FailedPreStopHook", "PreStopHook failed") in reasons(cluster)
+
+
+def test_a_pod_that_is_deleted_at_once_has_no_pre_stop_hook() -> None:
+    """Source: killContainer: the hook runs only with a grace period above 0; minimumGracePeriodInSeconds."""
+    with Cluster.simulated(1) as cluster:
+        cluster.apply(pod(POLITE, {"preStop": {"exec": {"command": ["sleep", "9"]}}}))
+        cluster.advance(3)
+        assert seconds_to_end(cluster, lambda: cluster.delete("Pod", "p", grace=0)) in (0, 1, 2)

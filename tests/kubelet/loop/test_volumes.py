@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from kitlib.api.core import PersistentVolumeClaim, Pod
+from kitlib.api.serialize import from_dict
 from kitlib.cluster import Cluster
+from kitlib.kubelet.loop.pod_worker import PodWorker
+from kitlib.kubelet.loop.volumes import VolumeManager
+from kitlib.kubelet.pods.objects import Objects
 
 FILES = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "files"}, "data": {"a": "1"}}
 
@@ -83,3 +90,40 @@ def test_a_volume_of_another_node_is_not_mounted() -> None:
     assert {one.name: one.status.phase for one in cluster.pods()} == {"a": "Pending", "b": "Running"}
     said = {event.message for event in cluster.events("a") if event.reason == "FailedMount"}
     assert said == {'MountVolume.NodeAffinity check failed for volume "disk" : no matching NodeSelectorTerms'}
+
+
+PROTECTED = "kubernetes.io/pvc-protection"
+BOUND = {"spec": {"volumeName": "pv"}, "status": {"phase": "Bound"}}
+DELETED = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+
+
+@pytest.mark.parametrize(
+    ("claim", "why"),
+    [
+        (None, 'failed to fetch PVC from API server: persistentvolumeclaims "data" not found'),
+        (BOUND, ""),
+        (BOUND | {"metadata": DELETED | {"finalizers": [PROTECTED]}}, ""),
+        (BOUND | {"metadata": DELETED}, "PVC is being deleted"),
+        (BOUND | {"metadata": DELETED | {"finalizers": ["other"]}}, "PVC is being deleted"),
+        (BOUND | {"status": {"phase": "Pending"}}, "PVC is not bound"),
+        (BOUND | {"spec": {}}, "PVC has empty pvc.Spec.VolumeName"),
+    ],
+)
+def test_a_pod_waits_for_the_claims_that_it_mounts(claim: dict[str, Any] | None, why: str) -> None:
+    """Source: desiredStateOfWorldPopulator getPVCExtractPV."""
+    found = None if claim is None else from_dict(claim, PersistentVolumeClaim)
+    told: list[str] = []
+    reports = SimpleNamespace(event=lambda about, kind, reason, message: told.append(f"{reason}: {message}"))
+    node: Any = SimpleNamespace(runtime=None, reports=reports, clock=lambda: 5.0)
+    manager = VolumeManager(node, Objects(lambda one: found if one.kind == "PersistentVolumeClaim" else None), {})
+    mounts = {"volumeMounts": [{"name": "v", "mountPath": "/v"}]}
+    volumes = [{"name": one, "persistentVolumeClaim": {"claimName": "data"}} for one in ("v", "not-mounted")]
+    spec = {"containers": [{"name": "c", **mounts}], "volumes": volumes}
+    made = from_dict({"metadata": {"name": "p", "namespace": "prod", "uid": "u"}, "spec": spec}, Pod)
+    worker = PodWorker(made, datetime(2026, 1, 1, tzinfo=UTC))
+    assert manager.ready(worker) is (why == "")
+    text = (
+        "FailedMount: Unable to attach or mount volumes: unmounted volumes=[v], unattached volumes=[], "
+        f"failed to process volumes=[v]: error processing PVC prod/data: {why}"
+    )
+    assert told == ([text] if why else []) and worker.not_before == (15 if why else 0)

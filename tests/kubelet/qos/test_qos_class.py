@@ -17,6 +17,7 @@ from kitlib.kubelet.qos.qos_class import (
     is_critical_pod,
     is_node_critical_pod,
     is_regular_init,
+    pod_level_managed,
     pod_level_resources,
     resembles_guaranteed,
 )
@@ -164,3 +165,32 @@ def test_the_resources_of_a_regular_init_container_can_be_used_again(name: str, 
         is_regular_init(made, given or from_dict({"spec": {"containers": [{"name": name}]}}, Pod).spec.containers[0])
         is expected
     )
+
+
+@pytest.mark.parametrize(
+    ("resources", "expected"),
+    [
+        ({"limits": {"cpu": "0", "memory": "1"}, "requests": {"cpu": "0", "memory": "1"}}, "Burstable"),
+        ({"limits": {"cpu": "1", "memory": "0"}, "requests": {"cpu": "1", "memory": "0"}}, "Burstable"),
+        ({"limits": {"cpu": "0", "memory": "0"}, "requests": {"cpu": "0", "memory": "0"}}, "BestEffort"),
+    ],
+)
+def test_a_limit_of_zero_counts_as_absent(resources: dict[str, Any], expected: str) -> None:
+    assert compute_pod_qos(pod(resources)) == expected
+
+
+@pytest.mark.parametrize(
+    ("level", "gates", "managed"),
+    [
+        ({"requests": {"cpu": "1"}}, {}, True),
+        (None, {}, False),
+        ({"requests": {"cpu": "1"}}, {"PodLevelResourceManagers": False}, False),
+        ({"requests": {"cpu": "1"}}, {"PodLevelResources": False}, False),
+    ],
+)
+def test_the_managers_use_pod_level_resources_with_both_gates(
+    level: Any, gates: dict[str, bool], managed: bool
+) -> None:
+    on = {"PodLevelResources": True, "PodLevelResourceManagers": True}
+    made = from_dict({"spec": {"containers": [], **({"resources": level} if level else {})}}, Pod)
+    assert pod_level_managed(made, Release("1.36", {**on, **gates})) is managed

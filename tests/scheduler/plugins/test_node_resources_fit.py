@@ -89,6 +89,19 @@ def scores(plugin: str, arguments: dict[str, Any], requests: dict[str, str]) -> 
             {"cpu": "1"},
             [50, 50, 25],
         ),
+        # a single resource of weight 1: utilisation 50, 50 and 25
+        ({"type": "LeastAllocated", "resources": [{"name": "cpu", "weight": 1}]}, {"cpu": "1"}, [50, 50, 75]),
+        (
+            {
+                "type": "RequestedToCapacityRatio",
+                "resources": [{"name": "cpu", "weight": 1}],
+                "requestedToCapacityRatio": {
+                    "shape": [{"utilization": 0, "score": 10}, {"utilization": 100, "score": 0}]
+                },
+            },
+            {"cpu": "1"},
+            [50, 50, 75],
+        ),
         # utilisation 50 is score 50, 75 is 25: 37.5 is rounded up; the third node has no memory
         (
             {
@@ -102,7 +115,7 @@ def scores(plugin: str, arguments: dict[str, Any], requests: dict[str, str]) -> 
             [38, 38, 75],
         ),
     ],
-    ids=["least", "most", "a lacking resource", "a resource not asked for", "ratio"],
+    ids=["least", "most", "a lacking resource", "a resource not asked for", "least of one", "ratio of one", "ratio"],
 )
 def test_the_score_by_strategy(strategy: dict[str, Any], requests: dict[str, str], expected: list[int]) -> None:
     """Source: noderesources leastResourceScorer, mostResourceScorer, buildRequestedToCapacityRatioScorerFunction."""

@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from kitlib.api.core import Node, Pod, Taint
+from kitlib.api.meta import LabelSelector
 from kitlib.api.release import Release
+from kitlib.api.serialize import from_dict
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.framework.events import NODE, POD
 from kitlib.scheduler.framework.plugin import Context
 from kitlib.scheduler.framework.snapshot import Snapshot
-from kitlib.scheduler.plugins.pod_topology_spread import PodTopologySpread
+from kitlib.scheduler.plugins.pod_topology_spread import PodTopologySpread, with_label_keys
 from kitlib.scheduler.profile import Profile
 from kitlib.scheduler.scheduler import Scheduler
 from kitlib.study.scenario import node_of, pod_of
@@ -302,3 +304,22 @@ def test_a_label_key_that_the_selector_names_already_is_not_added_twice() -> Non
     other = {"matchExpressions": [{"key": "app", "operator": "In", "values": ["db"]}]}
     found = decide(THREE_ZONES, ["a1"], constraint(labelSelector=other, matchLabelKeys=["app"]))
     assert found.feasible == ["a1", "a2", "b1"]
+
+
+def test_match_label_keys_are_added_unless_the_selector_asks_for_the_pods_own_value_already() -> None:
+    """Source: podtopologyspread filterTopologySpreadConstraints (mergeLabelSetWithSelector)."""
+    made = from_dict({"metadata": {"name": "p", "labels": {"v": "1"}}}, Pod)
+
+    def requirements(operator: str, values: list[str], keys: list[str]) -> list[tuple[str, str, list[str]]]:
+        selector = from_dict(
+            {"matchExpressions": [{"key": "v", "operator": operator, "values": values}]}, LabelSelector
+        )
+        found = with_label_keys(selector, keys, made)
+        assert found is not None
+        return [(one.key, one.operator, one.values) for one in found.match_expressions]
+
+    assert requirements("In", ["1"], ["v"]) == [("v", "In", ["1"])]
+    assert requirements("NotIn", ["1"], ["v"]) == [("v", "NotIn", ["1"]), ("v", "In", ["1"])]
+    assert requirements("In", ["2"], ["v"]) == [("v", "In", ["2"]), ("v", "In", ["1"])]
+    assert requirements("NotIn", ["2"], ["missing"]) == [("v", "NotIn", ["2"])]
+    assert with_label_keys(None, ["v"], made) is None

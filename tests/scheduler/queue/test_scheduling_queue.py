@@ -177,3 +177,22 @@ def test_attempts_are_counted_and_the_first_one_is_remembered(queue, clock):
     queue.flush_backoff()
     assert queue.pop() is info
     assert (info.attempts, info.initial_attempt_ms, info.backoff_expires_ms) == (2, 700, None)
+
+
+def test_after_an_error_a_pod_backs_off_whatever_happened_during_the_attempt(queue):
+    """Source: determineSchedulingHintForInFlightPod: without rejecting plugins no event would move the pod."""
+    queue.add(pod("a"))
+    info = queue.pop()
+    fail(queue, info)
+    assert names(queue.backing_off()) == ["a"] and queue.unschedulable() == []
+    queue.add(pod("b"))
+    fail(queue, queue.pop(), "NodeAffinity")
+    assert names(queue.unschedulable()) == ["b"]
+
+
+def test_an_event_does_not_move_a_gated_pod(queue):
+    queue.add(pod("gated", gates=["g"]))
+    queue.add(pod("b"))
+    fail(queue, queue.pop(), "NodeResourcesFit")
+    assert names(queue.move_all(NODE_ADD)) == ["b"]
+    assert names(queue.gated()) == ["gated"]

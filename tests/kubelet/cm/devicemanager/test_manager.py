@@ -107,3 +107,15 @@ def test_each_container_sees_its_own_devices_and_gives_back_its_own() -> None:
     made.release_container("p", "c0")
     assert (made.environment("p", "c0"), made.environment("p", "c1")) == ({}, {"EXAMPLE_COM_GPU": second})
     assert made.available(GPU) == frozenset(DEVICES) - set(second.split(","))
+
+
+@pytest.mark.parametrize(("taken", "possible"), [(1, True), (2, False)])
+def test_exactly_enough_devices_are_enough_for_hints(taken: int, possible: bool) -> None:
+    """Source: devicemanager GetTopologyHints: available.Union(reusable).Len() < requested."""
+    devices = {name: numa for name, numa in DEVICES.items() if numa is not None}
+    made, first = DeviceManager.of([DevicePlugin(GPU, devices)], (0, 1), Release("1.36")), pod(taken)
+    made.allocate(first, first.spec.containers[0], TopologyHint(None, True))
+    second = pod(3)
+    second.metadata.uid = "q"
+    hints = made.hints(second, second.spec.containers[0])[GPU]
+    assert bool(hints) is possible

@@ -337,3 +337,14 @@ def test_a_solution_is_found_exactly_where_there_is_one_and_keeps_every_rule(
     values = [devices[i][1] for i, (_, bound) in zip(given_devices, slots, strict=True) if bound]
     if constraints:
         assert len(set(values)) <= 1 if kind == "matchAttribute" else len(set(values)) == len(values)
+
+
+@pytest.mark.parametrize(("count", "fails"), [(32, False), (33, True)])
+def test_a_claim_has_at_most_32_results(count: int, fails: bool) -> None:
+    """Source: resourceapi.AllocationResultsMaxSize."""
+    asked = allocator([published(*(device(f"d{i:02}") for i in range(40)))], claim(exactly(count=count)))
+    if fails:
+        with pytest.raises(AllocationError, match=r"number of requested devices 33 exceeds the claim limit of 32$"):
+            asked.allocate(node())
+    else:
+        assert given_out(asked.allocate(node())) == [[f"d{i:02}" for i in range(32)]]

@@ -10,8 +10,10 @@ from kitlib.api.release import Release
 from kitlib.api.serialize import from_dict, load
 from kitlib.scheduler.driver import Driver
 from kitlib.scheduler.framework.dra_manager import Known
-from kitlib.scheduler.framework.plugin import Plugin
+from kitlib.scheduler.framework.plugin import Context, Plugin
+from kitlib.scheduler.framework.snapshot import Snapshot
 from kitlib.scheduler.framework.status import SUCCESS, Code, Status
+from kitlib.scheduler.plugins.dynamicresources.plugin import DynamicResources
 from kitlib.scheduler.profile import Profile
 from kitlib.scheduler.scheduler import Scheduler
 from tests.scheduler.plugins.dynamicresources.claimed_pods import claim, pod
@@ -296,3 +298,11 @@ def test_a_request_with_alternatives_needs_the_feature() -> None:
         found = scheduler.explain(pod("p", "one"))
         assert ("has subrequests, but the DRAPrioritizedList feature is disabled" in found.filter_message) is refused
         assert bool(found.suggested_host) is not refused
+
+
+def test_a_missing_claim_gates_a_pod_while_the_feature_is_on() -> None:
+    for on in (True, False):
+        context = Context(Snapshot(), Release("1.34").with_gates({"DynamicResourceAllocation": on}))
+        plugin = DynamicResources()
+        assert plugin.pre_enqueue_in(pod("plain"), context).ok
+        assert plugin.pre_enqueue_in(pod("p", "gone"), context).ok is not on
