@@ -15,6 +15,8 @@ _LANES = 4
 """Lanes for the words of a row."""
 _FILLS = {"runs": "blue", "new": "green", "slow": "orange", "ends": "red"}
 """State of a span -> its colour; another state waits and has no hue."""
+_HATCHED = ("ends", "slow")
+"""States that are drawn hatched."""
 
 
 class TimeSpan(NamedTuple):
@@ -122,7 +124,7 @@ def _span(d: Drawing, left: float, right: float, y: float, one: TimeSpan) -> Non
     hue = _FILLS.get(one.state)
     if hue is None:
         d.rect(left, y, right - left, _HIGH, stroke="soft", dash="4 3")
-    elif one.state in ("ends", "slow"):
+    elif one.state in _HATCHED:
         d.hatch(left, y, right - left, _HIGH, hue, "leaves" if one.state == "ends" else "stopped")
         d.rect(left, y, right - left, _HIGH, stroke=hue)
     else:
@@ -137,8 +139,8 @@ def _at(one: TimeSpan | TimePoint) -> float:
 
 
 def _fits(one: TimeSpan, room: float) -> bool:
-    """Return whether the words of a span have room inside it."""
-    return text_width(one.words, 11) + 6 <= room
+    """Return whether the words of a span have room inside it; on a hatched ground they are not legible."""
+    return one.state not in _HATCHED and text_width(one.words, 11) + 6 <= room
 
 
 def _dot(d: Drawing, x: float, y: float, sign: str) -> None:

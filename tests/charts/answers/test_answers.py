@@ -175,3 +175,11 @@ def test_one_thing_has_its_unit_in_the_singular() -> None:
 
 def test_a_pod_in_an_answer_has_no_handles() -> None:
     assert "slider" not in pod_chart("web", [ROW], "Burstable").svg()
+
+
+def test_words_of_a_hatched_span_are_below_it() -> None:
+    rows = {"a": [TimeSpan(0, 5, "slow", "throttled"), TimeSpan(5, 10, "runs", "runs")]}
+    root = ElementTree.fromstring(moments_chart("Times", rows).svg())
+    base = {one.text: float(one.attrib["y"]) for one in root.iter("{http://www.w3.org/2000/svg}text")}
+    bottom = max(float(one.get("y", 0)) + float(one.get("height", 0)) for one in root.iter() if "pattern" in one.tag)
+    assert base["throttled"] > base["runs"] + bottom
