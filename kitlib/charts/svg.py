@@ -167,7 +167,8 @@ class Drawing:
     def svg(self, title: str, sentence: str) -> str:
         """Return the whole document, with title and sentence for screen readers."""
         body = "".join(self._patterns.values()), "\n".join(self.out)
-        own = f"{zlib.crc32(''.join(body).encode()):08x}"  # ids of one page must differ from picture to picture
+        # IDs of one page must differ from picture to picture, also between layouts with the same marks.
+        own = f"{zlib.crc32(f'{self.width}'.encode() + ''.join(body).encode()):08x}"
         defs, marks = (part.replace(_OWN, own) for part in body)
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height:.0f}" '

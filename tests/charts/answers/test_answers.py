@@ -166,6 +166,14 @@ def test_a_page_shows_the_widest_layout_that_fits() -> None:
         assert f"@container (max-width:{width - 0.5:g}px){{.kitlib-fits>.kitlib-wide-{below}{{display:block" in shown
 
 
+def test_layouts_with_the_same_marks_have_ids_of_their_own() -> None:
+    """A pattern of a layout that is not shown does not paint."""
+    cards = {"a": PlaceCard([], "uses 400Mi", "gone"), "b": PlaceCard()}
+    shown = places_chart("Where the kernel looks", cards).page_svg()
+    ids = re.findall(r'id="([^"]+)"', shown)
+    assert len(ids) == len(LAYOUTS) == len(set(ids))
+
+
 def test_one_thing_has_its_unit_in_the_singular() -> None:
     said = amounts_chart("Nodes", {"a": 1, "b": 2}, unit="nodes").sentence
     assert said == "a 1 node; b 2 nodes."
