@@ -36,10 +36,10 @@ def test_a_file_that_the_trainer_changed_is_kept_and_named(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        ({"learners": 0}, "learners 0: at least 1"),
-        ({"memory_mb": 100}, "memory_mb 100: at least 300"),
-        ({"cpus": 0}, "cpus 0: at least 0.1"),
-        ({"processes": 10}, "processes 10: at least 60"),
+        ({"learners": 0}, "learners: must be at least 1 "),
+        ({"memory_mb": 100}, "memory_mb: must be at least 300 "),
+        ({"cpus": 0}, "cpus: must be at least 0.1 "),
+        ({"processes": 10}, "processes: must be at least 60 "),
     ],
 )
 def test_limits_under_which_no_server_starts_are_refused(wrong: dict[str, float], says: str) -> None:
