@@ -117,7 +117,7 @@ def test_a_cheat_who_deletes_cookies_takes_no_learners_place_and_does_not_count(
 
 def test_an_accounts_voter_tells_no_name_and_no_mark_makes_one(votes: Votes) -> None:
     assert votes.voter_of("ada") == votes.voter_of("ada") != votes.voter_of("bob")
-    assert "ada" not in votes.voter_of("ada")
+    assert "grace" not in votes.voter_of("grace"), "a seal has hexadecimal digits only, and may spell ada"
     assert votes.voter(votes.voter_of("ada")) == "" == votes.voter(f"@ada.{votes.voter_of('ada')[1:]}x")
 
 
