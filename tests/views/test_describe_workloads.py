@@ -64,7 +64,7 @@ def test_policies_of_a_stateful_set_are_shown_since_1_37(release: str) -> None:
 
 def test_another_kind_is_refused_with_those_that_are_known() -> None:
     cluster = Cluster.simulated(1, kubelets=False)
-    with pytest.raises(KitError, match="describe secret s: valid kinds: Node, Pod, Deployment, ReplicaSet"):
+    with pytest.raises(KitError, match="describe secret s: unsupported kind; valid kinds: Node, Pod, Deployment"):
         describe(cluster, "s", "secret")
 
 
