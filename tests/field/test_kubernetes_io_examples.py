@@ -14,6 +14,7 @@ import pytest
 from kitlib.api.podresources import pod_requests
 from tests.field import test_kubernetes_io as pages
 from tests.field.test_kubernetes_io import MI, STRESS, amounts, cluster, limit_range, pod, quota, refused, why_pending
+from tests.sizes import sampled
 
 RUNS: dict[str, Any] = {}
 PODS, TASKS, NAMESPACE = "tasks/configure-pod-container/", "tasks/administer-cluster/", "manage-resources/"
@@ -495,6 +496,8 @@ def test_each_file_has_a_page_that_is_asked() -> None:
     assert FILES.keys() <= RUNS.keys() | pages.PAGES.keys()
 
 
-@pytest.mark.parametrize("address", RUNS)
+@pytest.mark.parametrize(
+    "address", sampled([pytest.param(address, id=address) for address in RUNS], 3, pytest.mark.thorough)
+)
 def test_a_page_with_examples_does_what_it_says(address: str) -> None:
     RUNS[address]()
