@@ -11,6 +11,7 @@ import html
 import os
 import re
 from datetime import timedelta
+from itertools import groupby
 from pathlib import Path
 from time import monotonic
 from typing import Any, Literal
@@ -298,10 +299,17 @@ class Lab:
         return self.cluster.explain(pod or self._subject(), namespace)
 
     def events(self, reason: str = "") -> Table:
-        """Return a table of the cluster's events, oldest first, optionally only those with a reason."""
+        """Return a table of the cluster's events, oldest first, optionally only those with a reason.
+
+        Events that follow each other and differ only in their object share a row.
+        """
         from kitlib.views.frames import EVENT_COLUMNS, events_rows
 
-        return Table(events_rows(self.cluster, reason), EVENT_COLUMNS)
+        rows: list[dict[str, Any]] = []
+        for _, alike in groupby(events_rows(self.cluster, reason), lambda row: {**row, "object": ""}):
+            first, *others = alike
+            rows.append({**first, "object": first["object"] + (f" and {len(others)} more" if others else "")})
+        return Table(rows, EVENT_COLUMNS)
 
     def kernel_log(self, node: str = "") -> None:
         """Print a node's kernel log."""

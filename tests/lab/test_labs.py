@@ -202,6 +202,23 @@ def test_who_dies_first_is_a_table_and_the_first_one_does(tmp_path):
     assert lab.cluster.get("Pod", "db").status.phase == "Failed"
 
 
+def test_events_that_differ_only_in_their_object_are_one_row(tmp_path):
+    lab = Lab(LABS / "04-let-the-right-one-die", seed=0, progress=Progress(tmp_path))
+    for turn, (message, count) in enumerate((("far", 3), ("near", 1), ("far", 2))):
+        for number in range(count):
+            name = f"p{number}"
+            about = {"kind": "Pod", "namespace": "default", "name": name}
+            event = {
+                "apiVersion": "v1",
+                "kind": "Event",
+                "metadata": {"name": f"{name}.{turn}"},
+                "involvedObject": about,
+            }
+            lab.cluster.apply({**event, "reason": "Odd", "message": message, "type": "Normal"})
+    told = [(row["object"], row["message"]) for row in lab.events("Odd").rows]
+    assert told == [("pod/p0 and 2 more", "far"), ("pod/p0", "near"), ("pod/p0 and 1 more", "far")]
+
+
 @pytest.mark.parametrize("folder", BY_NAME)
 def test_what_a_hint_tells_to_call_is_there(folder):
     texts = [(folder.path / name).read_text() for name in ("lab.toml", "check.py", "lab.ipynb")]
