@@ -44,6 +44,20 @@ def to_next_column(page, row, column):
     reached.wait_for()
 
 
+def place(page, selector):
+    """Return the place of an element once it is the same twice: a picture that is drawn again has new elements."""
+    return page.wait_for_function(
+        """selector => {
+          const { x, y, width, height } = document.querySelector(selector)?.getBoundingClientRect() ?? {};
+          const before = window.placed;
+          window.placed = [selector, x, y, width, height].join();
+          return width > 0 && before === window.placed && { x, y, width, height };
+        }""",
+        arg=selector,
+        polling=200,
+    ).json_value()
+
+
 def box(page, name):
     return page.locator(f".kitlib-board-box[data-box='{name}']")
 
@@ -149,7 +163,7 @@ def test_the_line_of_max_skew_and_the_next_pod_are_dragged(widget):
     page = widget("SpreadExplorer(zones=2, nodes=2)")
     head(page, "zone1-1").click()
     wait_for_words(page, "The constraint allows zone2 (maxSkew 1)")
-    line = page.locator("[data-handle=maxSkew] .kitlib-hit").bounding_box()
+    line = place(page, "[data-handle=maxSkew] .kitlib-hit")
     page.mouse.move(line["x"] + 300, line["y"] + 18)
     page.mouse.down()
     page.mouse.move(line["x"] + 300, line["y"] - 8, steps=4)
@@ -158,7 +172,7 @@ def test_the_line_of_max_skew_and_the_next_pod_are_dragged(widget):
     page.locator("[data-handle=maxSkew]").focus()
     page.keyboard.press("ArrowDown")
     wait_for_words(page, "The constraint allows zone2 (maxSkew 1)")
-    tile, column = page.locator("[data-carry=next]").bounding_box(), page.locator("[data-drop=zone2]").bounding_box()
+    tile, column = place(page, "[data-carry=next]"), place(page, "[data-drop=zone2]")
     page.mouse.move(tile["x"] + 20, tile["y"] + 10)
     page.mouse.down()
     page.mouse.move(column["x"] + column["width"] / 2, column["y"] + 20, steps=4)
