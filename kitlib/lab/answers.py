@@ -18,7 +18,7 @@ A step is one of:
     change: KIND NAME            the setup's manifest with `set: {field: value}`; a pod is deleted first, unless
                                  `again: true` (it does not exist); `update: true` edits the current object instead
     apply: [manifest, …]
-    delete: KIND NAME            in `namespace`, else in default
+    delete: KIND NAME            in `namespace`, else in default; with `orphan: true` the objects that it owns stay
     patch: KIND NAME             the patch is `with`; in `namespace`, else in default
     patch_status: KIND NAME      the patch of its status is `with`
     resize: POD                  the new resources are `containers`
@@ -140,7 +140,8 @@ def _do_one(cluster: Any, step: dict[str, Any], start: dict[str, dict[str, Any]]
         cluster.apply(copy.deepcopy(step["apply"]))
     elif "delete" in step:
         kind, name = step["delete"].split()
-        cluster.delete(kind, name, step.get("namespace", "default"))
+        policy = {"propagation_policy": "Orphan"} if step.get("orphan") else {}
+        cluster.delete(kind, name, step.get("namespace", "default"), **policy)
     elif "patch" in step:
         kind, name = step["patch"].split()
         cluster.patch(kind, name, step["with"], step.get("namespace", "default"))

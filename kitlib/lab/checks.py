@@ -169,7 +169,7 @@ class Facts:
         return found
 
     def pod(self, name: str, namespace: str = "default") -> Pod:
-        """Return a copy of a pod. Raises: Wrong, if it does not exist."""
+        """Return a copy of a pod. Raises: Wrong, if it does not exist or is being deleted."""
         found = self.find("Pod", name, namespace)
         if not isinstance(found, Pod):
             raise Wrong(
@@ -178,6 +178,13 @@ class Facts:
                 "apply its manifest with cluster.apply; the name must be kept",
             )
         self._note("status", f"Pod {namespace}/{name}", {"phase": found.status.phase, "node": found.spec.node_name})
+        # Its containers run until the end of the grace period, but nothing stops the deletion.
+        self.expect(
+            found.metadata.deletion_timestamp is None,
+            found=f"pod {name} is being deleted",
+            expected="a pod that stays",
+            hint="a deletion cannot be undone: wait until the pod is gone, then apply its manifest again",
+        )
         return found
 
     def pods(self, namespace: str | None = None, labels: Mapping[str, str] | None = None) -> list[Pod]:
@@ -190,6 +197,21 @@ class Facts:
         ]
         self._note("objects", f"pods {namespace or 'everywhere'} {wanted}", [p.key for p in found])
         return found
+
+    def pods_of(self, deployment: str) -> list[Pod]:
+        """Return copies of the pods with the label `app` of a Deployment of that name.
+
+        Raises:
+            Wrong: the Deployment does not exist or is being deleted, whether its pods remain or not.
+        """
+        found = self.find("Deployment", deployment)
+        self.expect(
+            found is not None and found.metadata.deletion_timestamp is None,
+            found=f"Deployment {deployment} is gone",
+            expected="the Deployment to be there",
+            hint="without it, nothing replaces a pod that ends: apply its manifest again",
+        )
+        return self.pods("default", {"app": deployment})
 
     def actions(self) -> list[dict[str, Any]]:
         """Return copies of the journal's entries, the learner's actions."""
@@ -405,7 +427,9 @@ class Facts:
         self.needs_to_run(pod)
 
     def needs_to_run(self, pod: Pod, hint: str = "", *, credit: float = 0.0) -> None:
-        """Require that a pod is on a node and runs.
+        """Require that a pod is on a node and runs with the resources of its spec.
+
+        The kubelet keeps the old resources while a resize is pending, so the spec is not what runs (KEP-1287).
 
         Args:
             pod: the pod.
@@ -413,7 +437,7 @@ class Facts:
             credit: the part of the points that is earned although the pod does not run, 0 to 1.
 
         Raises:
-            Wrong: the pod does not run.
+            Wrong: the pod does not run, or its resize is Deferred or Infeasible.
         """
         on = f" on {pod.spec.node_name}" if pod.spec.node_name else ""
         why = pod.status.reason or pod.status.message
@@ -424,6 +448,15 @@ class Facts:
             hint=hint or "look at the pod's status and events; a node that just started it needs some seconds",
             credit=credit,
         )
+        pending = next((c for c in pod.status.conditions if c.type == "PodResizePending"), None)
+        if pending is not None:
+            raise Wrong(
+                f"the resize of {pod.metadata.name} is {pending.reason}: {pending.message}",
+                "a pod that runs with the resources of its spec",
+                "the node has no room for it now: ask for less, or another pod's request has to become smaller"
+                if pending.reason == "Deferred"
+                else "this node never grants it to a running pod: make the pod again with what it needs",
+            )
 
     def needs_a_memory_limit(self, pod: Pod, container: str, most: int) -> None:
         """Require that a container, or its pod, has a memory limit of at most `most` MiB.

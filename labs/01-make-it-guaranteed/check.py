@@ -120,7 +120,10 @@ def pressure(facts: Experiment) -> None:
     """The pod is as busy as the brief says, then a pod without limits takes all memory: the kernel kills that one."""
     v = facts.variant
     facts.make_again(v.pod, **{"server": f"cpu={v.cpu}m memory=160Mi", v.side: "cpu=20m memory=14Mi"})
-    hint = "on busy days a container needs more than today: its limits must leave room for that"
+    hint = (
+        "on busy days a container needs more than today: its limits must leave room for that. Without spec.resources, "
+        "the limit of the pod is the sum of its containers' limits, and the pause container counts too"
+    )
     pod = facts.runs(v.pod, hint)
     for container, cpu in (("server", v.cpu), (v.side, 20)):
         facts.gets_cpu(v.pod, cpu, f"{cpu}m, as on every busy day", hint, container=container)

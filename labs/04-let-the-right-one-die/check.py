@@ -1,9 +1,13 @@
 """The job was killed because the node's memory ran out, and the database was not."""
 
+import re
+
 from kitlib.api.podresources import pod_limits
 from kitlib.lab import Checks, Experiment, Facts, Wrong
 
 checks = Checks()
+STEP = 20
+"""Growth of the job on the next night, MiB per second."""
 
 
 def killed(facts: Facts, name: str) -> bool:
@@ -13,6 +17,14 @@ def killed(facts: Facts, name: str) -> bool:
             if (state.get("terminated") or {}).get("reason") == "OOMKilled":
                 return True
     return False
+
+
+def score_at_kill(facts: Facts, pod) -> int:
+    """The oom_score_adj in the kernel log of a pod's last kill; without one, what the kubelet computes now."""
+    log, uid = "\n".join(facts.kernel_log(pod.spec.node_name)), pod.metadata.uid
+    pids = re.findall(rf"task_memcg=[^,]*(?:{uid}|{uid.replace('-', '_')}).*,pid=(\d+)", log)
+    found = re.findall(rf"Killed process {pids[-1]} .*oom_score_adj:(-?\d+)", log) if pids else []
+    return int(found[-1]) if found else facts.oom_score_adj(pod.metadata.name)
 
 
 def ran_for(facts: Facts, pod) -> float:
@@ -45,8 +57,7 @@ def order(facts: Facts) -> None:
                 f"a pod that has failed stays so: delete {pod.metadata.name} and make it again",
             )
     if killed(facts, v.db):
-        facts.kernel_log(db.spec.node_name)
-        adjustment = facts.oom_score_adj(v.db)
+        adjustment = score_at_kill(facts, db)
         own = pod_limits(db).get("memory")
         tight = own is not None and own.value() <= v.use * 2**20
         raise Wrong(
@@ -54,7 +65,8 @@ def order(facts: Facts) -> None:
             f"{v.batch} killed, {v.db} running",
             f"no class helps against a limit of its own: {v.db} uses {v.use} MiB"
             if tight
-            else "its adjustment is far from -997, and higher than that of the other: what does a pod need for less?",
+            else "the kernel adds this value to the memory usage, and a resize does not change it for a running "
+            "process: what does a pod need for less?",
         )
     facts.expect(
         killed(facts, v.batch),
@@ -85,9 +97,14 @@ def order(facts: Facts) -> None:
 
 @checks.again("order", "the next night")
 def next_night(facts: Experiment) -> None:
-    """Both are made again from the learner's manifests: the database takes more, and the job grows further."""
+    """Both are made again from the learner's manifests: the database takes more, and the job grows further.
+
+    The job grows in small steps: in one step, it would be larger than the node can hold when the kernel chooses.
+    """
     v = facts.variant
-    batch = f"30s cpu=80m; cpu=80m memory={v.grow + 30}Mi"
+    most = v.grow + 30
+    growth = "; ".join(f"1s cpu=80m memory={now}Mi" for now in range(STEP, most, STEP))
+    batch = f"30s cpu=80m; {growth}; cpu=80m memory={most}Mi"
     manifests = [facts.manifest(v.db, main=f"cpu=80m memory={v.busy}Mi"), facts.manifest(v.batch, main=batch)]
     for name in (v.db, v.batch):
         facts.delete("Pod", name)

@@ -46,13 +46,6 @@ def exclusive(facts: Facts) -> None:
             credit=0.5,
         )
         return
-    resize = next((c for c in pod.status.conditions if c.type == "PodResizePending"), None)
-    if resize is not None:
-        raise Wrong(
-            f"the resize of {v.trader} is {resize.reason}: {resize.message}",
-            "CPUs of its own from the start",
-            "the static policy gives CPUs when a container is created: make the pod again with what it needs",
-        )
     if pod.spec.resources is not None:
         raise Wrong(
             f"{v.trader} has resources of its own (spec.resources), CPUs {format_cpus(mine)}",

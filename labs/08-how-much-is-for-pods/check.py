@@ -78,8 +78,8 @@ def kubelet_restarts(facts: Experiment) -> None:
     facts.runs(facts.variant.pod, "the kubelet admits what fits into allocatable, and rejects the rest")
     facts.runs("agent")
     facts.make_again(facts.variant.pod, main="cpu=500m memory=1Gi")
-    hint = "what the pod requests is for its work: a limit of the container that is smaller makes the request useless"
-    facts.gets_cpu(facts.variant.pod, 500, "500m", hint)
+    hint = "what the pod requests is for the work of main: a smaller limit, or a busy helper, must not take it away"
+    facts.gets_cpu(facts.variant.pod, 500, "500m", hint, container="main")
     facts.runs(facts.variant.pod, hint)
 
 

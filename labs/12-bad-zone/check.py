@@ -12,7 +12,7 @@ ZONE = "topology.kubernetes.io/zone"
 
 def zones(facts: Facts) -> Counter[str]:
     """Zone -> pods of the app that stand there; "" = pending."""
-    pods = facts.pods("default", {"app": facts.variant.app})
+    pods = facts.pods_of(facts.variant.app)
     facts.expect(
         len(pods) >= 4,
         found=f"{len(pods)} pods of {facts.variant.app}",
@@ -45,14 +45,14 @@ def all_of_them(facts: Facts) -> None:
         expected="four",
         hint="pods of the old and the new spec mixed? wait for the Deployment: lab.cluster.advance(60)",
     )
-    for pod in facts.pods("default", {"app": v.app}):
+    for pod in facts.pods_of(v.app):
         facts.needs_the_scheduler(pod)
 
 
 @checks.check("even")
 def even(facts: Facts) -> None:
     v, found = facts.variant, zones(facts)
-    for pod in facts.pods("default", {"app": v.app}):
+    for pod in facts.pods_of(v.app):
         hard = [
             c
             for c in pod.spec.topology_spread_constraints
@@ -117,6 +117,6 @@ def grows(facts: Experiment) -> None:
 
 @checks.observed("spread", at_start=True)
 def spread(facts: Facts) -> int:
-    waiting = [p for p in facts.pods("default", {"app": facts.variant.app}) if not p.spec.node_name]
+    waiting = [p for p in facts.pods_of(facts.variant.app) if not p.spec.node_name]
     decision = facts.decision(waiting[0].metadata.name)
     return sum(any(s.plugin == "PodTopologySpread" for s in decision.statuses(node)) for node in decision.nodes)

@@ -12,7 +12,7 @@ PLACES = (ZONE, "failure-domain.beta.kubernetes.io/zone", "kubernetes.io/hostnam
 def zones_of(facts: Facts) -> dict[str, str]:
     """Pod -> zone ("" = pending)."""
     zone = {node.metadata.name: node.metadata.labels.get(ZONE, "") for node in facts.nodes()}
-    pods = facts.pods("default", {"app": facts.variant.app})
+    pods = facts.pods_of(facts.variant.app)
     return {pod.metadata.name: zone.get(pod.spec.node_name, "") for pod in pods}
 
 
@@ -44,13 +44,16 @@ def zones(facts: Facts) -> None:
             "free of old ones waits for ever: make the Deployment give up an old pod first (maxUnavailable)",
             credit=0.25,
         )
-    pods = facts.pods("default", {"app": facts.variant.app})
+    pods = facts.pods_of(facts.variant.app)
     if pods and all(any(c.min_domains for c in pod.spec.topology_spread_constraints) for pod in pods):
+        skew = max(c.max_skew for pod in pods for c in pod.spec.topology_spread_constraints if c.min_domains)
         raise Wrong(
             f"pods in {sorted(used)}, {len(pending)} pending, all of them with minDomains",
             "three zones in use",
-            "while the update rolled, the old pods counted too, and now nothing moves any more: count the new ones "
-            "only (matchLabelKeys: [pod-template-hash]), or begin without old pods",
+            f"with maxSkew {skew}, a zone may have {skew} pods while the third zone has none: one pod a zone needs 1"
+            if skew > 1
+            else "while the update rolled, the old pods counted too, and now nothing moves any more: count the new "
+            "ones only (matchLabelKeys: [pod-template-hash]), or begin without old pods",
             credit=0.25,
         )
     raise Wrong(
@@ -62,7 +65,7 @@ def zones(facts: Facts) -> None:
 
 @checks.check("rule")
 def rule(facts: Facts) -> None:
-    pods = facts.pods("default", {"app": facts.variant.app})
+    pods = facts.pods_of(facts.variant.app)
     facts.expect(bool(pods), found="no pods", expected="three pods", hint="apply the Deployment again")
     for pod in pods:
         named = places_named(pod)
@@ -134,7 +137,7 @@ def closed(facts: Experiment) -> None:
     third = [node.metadata.name for node in facts.nodes() if node.metadata.labels.get(ZONE) == v.third]
     for name in third:
         facts.patch("Node", name, {"spec": {"unschedulable": True}})
-    for pod in facts.pods("default", {"app": v.app}):
+    for pod in facts.pods_of(v.app):
         if pod.spec.node_name in third:
             facts.delete("Pod", pod.metadata.name)
     facts.let_pass(10)

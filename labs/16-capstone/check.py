@@ -103,7 +103,7 @@ def checkout(facts: Experiment) -> None:
 @checks.check("shop")
 def shop(facts: Facts) -> None:
     v = facts.variant
-    pods = facts.pods("default", {"app": v.shop})
+    pods = facts.pods_of(v.shop)
     where = Counter(pod.spec.node_name for pod in pods)
     facts.expect(
         where == {"edge-a": 2, "edge-b": 2},
@@ -195,7 +195,7 @@ def shop_grows(facts: Experiment) -> None:
     v = facts.variant
     facts.patch("Deployment", v.shop, {"spec": {"replicas": 6}})
     facts.let_pass(30)
-    where = Counter(pod.spec.node_name for pod in facts.pods("default", {"app": v.shop}))
+    where = Counter(pod.spec.node_name for pod in facts.pods_of(v.shop))
     facts.expect(where == {"edge-a": 3, "edge-b": 3}, found=f"pods by node: {dict(where)}", expected="three at each")
 
 

@@ -51,7 +51,7 @@ def web(facts: Facts) -> None:
         if needs >= has
         else f'the budget allows it now: drain(lab.cluster, "{v.node}", at_most=60)',
     )
-    ready = [pod for pod in facts.pods("default", {"app": v.web}) if is_ready(pod)]
+    ready = [pod for pod in facts.pods_of(v.web) if is_ready(pod)]
     facts.expect(
         len(ready) >= v.replicas,
         found=f"{len(ready)} pods of {v.web} are ready",
@@ -74,7 +74,7 @@ def worker(facts: Facts) -> None:
         else f'the budget lets it go now: drain(lab.cluster, "{v.node}", at_most=60)',
     )
     facts.expect(
-        bool(facts.pods("default", {"app": v.worker})),
+        bool(facts.pods_of(v.worker)),
         found=f"there is no pod of {v.worker}",
         expected=f"{v.worker} on another node, broken as it is",
         hint=f"{v.worker} keeps its one replica",

@@ -47,15 +47,6 @@ def api(facts: Facts) -> None:
         if asked > 500
         else f"it has not been resized to {v.wants}m yet",
     )
-    pending = next((c for c in pod.status.conditions if c.type == "PodResizePending"), None)
-    if pending is not None:
-        raise Wrong(
-            f"the resize of {v.api} is {pending.reason}: {pending.message}",
-            "the resize done",
-            f"another pod's request has to become smaller: {v.batch} uses {USES}m"
-            if pending.reason == "Deferred"
-            else "the node can never offer that: ask for less",
-        )
     given = milli(pod.status.container_statuses[0].resources)
     facts.expect(
         given >= v.wants,

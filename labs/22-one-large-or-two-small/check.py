@@ -63,7 +63,7 @@ def why_pending(pod, pods) -> str:
 @checks.check("serve")
 def serve(facts: Facts) -> None:
     v, there = facts.variant, devices(facts)
-    pods = [pod for pod in facts.pods("default", {"app": v.serve}) if pod.metadata.deletion_timestamp is None]
+    pods = [pod for pod in facts.pods_of(v.serve) if pod.metadata.deletion_timestamp is None]
     used: dict[tuple[str, str], str] = {}
     for pod in pods:
         if not pod.spec.node_name:
