@@ -27,6 +27,7 @@ from kitlib.api.errors import KitError
 from kitlib.api.serialize import load_data
 from kitlib.lab.answers import Answers
 from kitlib.lab.checks import Checks
+from kitlib.lab.guard import TITLE
 from kitlib.lab.rules import RuleSpec
 from kitlib.lab.variant import MAX_SEED, fill, fill_all, values_of
 
@@ -164,6 +165,10 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
             step = f"Change {others}"
             made.append(Way(step=step, kubectl="kubectl apply -f FILE", python="lab.cluster.apply(MANIFESTS)"))
         return tuple(made)
+
+    def rule_titles(self) -> tuple[str, ...]:
+        """Return the sentences of the rules in the order of their results; the last one is that of `[opens]`."""
+        return (*(rule.title for rule in self.rules), TITLE)
 
     def task(self, key: str) -> TaskSpec:
         """Return the task with that key. Raises: KitError."""

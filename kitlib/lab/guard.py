@@ -31,7 +31,8 @@ its use is slowed down, evicted and killed first, and its neighbours pay for it.
 
 Only objects that the learner wrote are compared, so what controllers, scheduler and kubelets change is never an
 accusation. A native sidecar counts as the container that it was before. A new annotation is a note, unless its key
-belongs to Kubernetes or to this kit. The system's priority classes are never open.
+belongs to Kubernetes or to this kit; one of a pod template starts a rollout, so it is open where `restartedAt` is. The
+system's priority classes are never open.
 """
 
 from __future__ import annotations
@@ -71,6 +72,10 @@ _EFFECTIVE = ("kubernetes.io/", "k8s.io/", "kitlib.dev/")
 """Domains of annotations that affect Kubernetes or the kit."""
 _PROTECTION = ("kubernetes.io/pv-protection", "kubernetes.io/pvc-protection")
 """Finalizers that controllers add and remove."""
+_OF_DELETION = ("foregroundDeletion", "orphan")
+"""Finalizers that the API server sets when an object is deleted with such a propagation policy
+(deletionFinalizersForGarbageCollection in apiserver/pkg/registry/generic/registry/store.go)."""
+_RESTARTED = "kubectl.kubernetes.io/restartedAt"
 _SYSTEM_CLASSES = "system-"
 """Prefix of the names of the system's priority classes."""
 _FROM_CLASS = ("priority", "preemptionPolicy")
@@ -225,12 +230,10 @@ class LabGuard:
         for path, added in differences(before, now):
             if kin and path[:2] == ("metadata", "ownerReferences"):
                 continue
-            if (
-                added
-                and path[:2] == ("metadata", "annotations")
-                and not any(prefix in path[2] for prefix in _EFFECTIVE)
-            ):
-                continue
+            if added and path[-2:-1] == ("annotations",) and not any(domain in path[-1] for domain in _EFFECTIVE):
+                restart = (*path[:-1], _RESTARTED)
+                if path[0] == "metadata" or any(_matches(pattern, restart, added) for pattern in opened):
+                    continue
             if not any(_matches(pattern, path, added) for pattern in opened) or _is_systems(path, now):
                 return _text(path)
         return ""
@@ -330,7 +333,8 @@ def _view(obj: KubeObject) -> dict[str, Any]:
     plain = to_dict(obj)
     metadata = plain.get("metadata") or {}
     found: dict[str, Any] = {key: value for key, value in plain.items() if key not in ("apiVersion", "kind", "status")}
-    finalizers = [finalizer for finalizer in metadata.get("finalizers") or [] if finalizer not in _PROTECTION]
+    others = (*_PROTECTION, *(_OF_DELETION if metadata.get("deletionTimestamp") else ()))
+    finalizers = [finalizer for finalizer in metadata.get("finalizers") or [] if finalizer not in others]
     found["metadata"] = {"ownerReferences": metadata.get("ownerReferences"), "finalizers": finalizers}
     found["metadata"] |= {key: Named(_by_users(metadata.get(key) or {})) for key in ("labels", "annotations")}
     spec = found["spec"] = dict(plain.get("spec") or {})
@@ -349,7 +353,7 @@ def _view(obj: KubeObject) -> dict[str, Any]:
         found["status"] = {key: (plain.get("status") or {}).get(key) for key in ("capacity", "allocatable")}
     elif isinstance(template := spec.get("template"), dict) and isinstance(template.get("spec"), dict):
         of_template = template.get("metadata") or {}
-        annotations = dict(of_template.get("annotations") or {})  # a change of any of them causes a rollout
+        annotations = Named(of_template.get("annotations") or {})  # a change of any of them causes a rollout
         made = {"labels": _by_users(of_template.get("labels") or {}), "annotations": annotations}
         spec["template"] = {"metadata": made, "spec": _pod_view(template["spec"])}
     work = {name: annotations.pop(name) for name in list(annotations) if name.startswith(ANNOTATION)}

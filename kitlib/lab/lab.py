@@ -371,13 +371,13 @@ class Lab:
         definition, reached = self._folder.definition, self.score
         brief = "".join(f"<p>{_marked(part)}</p>" for part in _paragraphs(definition.brief))
         tasks = "".join(f"<li>{html.escape(t.title)} ({t.points:g})</li>" for t in definition.tasks)
-        rules = "".join(f"<li>{html.escape(rule.title)}</li>" for rule in definition.rules)
+        rules = "".join(f"<li>{html.escape(title)}</li>" for title in definition.rule_titles())
         return (
             f'<section class="kitlib-lab"><h3>{html.escape(definition.title)}</h3>{self._box()}{brief}'
             f"<p>{_marked(self._how())}</p><p>Tasks (points)</p>"
             f"<ol>{tasks}</ol>"
-            + (f"<p>Rules</p><ul>{rules}</ul>" if rules else "")
-            + f"<p><small>Difficulty {'●' * definition.difficulty}{'○' * (3 - definition.difficulty)}, about "
+            f"<p>Rules</p><ul>{rules}</ul>"
+            f"<p><small>Difficulty {'●' * definition.difficulty}{'○' * (3 - definition.difficulty)}, about "
             f"{definition.minutes} minutes, {_KERNELS[self.kernel]} ({html.escape(self.why)}), variant {self.seed}. "
             f"Hints: {self.price_of_a_hint()}.</small></p>"
             f'<p><meter max="{reached.of:g}" value="{reached.best:g}"></meter> best {reached.best:g} of '
@@ -387,7 +387,7 @@ class Lab:
     def __repr__(self) -> str:
         definition = self._folder.definition
         tasks = [f"  {t.key}: {t.title} ({t.points:g})" for t in definition.tasks]
-        rules = [f"  rule: {rule.title}" for rule in definition.rules]
+        rules = [f"  rule: {title}" for title in definition.rule_titles()]
         kernel = self._not_real() or self._refused()
         return "\n".join(
             filter(None, [definition.title, kernel, *_paragraphs(definition.brief), self._how(), *tasks, *rules])

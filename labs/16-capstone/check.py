@@ -8,7 +8,7 @@ from kitlib.lab import Checks, Experiment, Facts
 from kitlib.lab.history import Moment
 
 checks = Checks()
-ZONE = "topology.kubernetes.io/zone"
+DOMAINS = ("topology.kubernetes.io/zone", "kubernetes.io/hostname")  # each zone has one edge node
 SECONDS, BOUND, SYSTEM = 120, 256 * 2**20, 2_000_000_000
 
 
@@ -116,15 +116,15 @@ def shop(facts: Facts) -> None:
         facts.needs_the_scheduler(pod)
         facts.expect(
             any(
-                c.topology_key == ZONE
+                c.topology_key in DOMAINS
                 and c.when_unsatisfiable == "DoNotSchedule"
                 and c.max_skew == 1
                 and LabelSelectorMatcher(c.label_selector).matches(pod.metadata.labels)
                 for c in pod.spec.topology_spread_constraints
             ),
-            found=f"{pod.metadata.name} has no hard rule with maxSkew 1 over zones",
-            expected="the rule that there was, in every pod",
-            hint="keep the rule, and say which nodes it counts",
+            found=f"{pod.metadata.name} has no hard constraint with maxSkew 1 over zones or nodes",
+            expected="such a constraint in every pod, as before",
+            hint="keep the constraint, and say which nodes it counts",
         )
 
 

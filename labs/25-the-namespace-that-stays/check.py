@@ -68,13 +68,14 @@ def namespaces(moment: Moment) -> set[str]:
 
 @checks.never("order")
 def order(moment: Moment) -> str:
-    """A Dataset has lost its finalizer while the volume that goes with it is there."""
+    """A Dataset has lost its operator's finalizer, perhaps for another one, while its volume is there."""
     for one in datasets(moment):
         now = moment.get("Dataset", one.metadata.name, one.metadata.namespace)
         spec = to_dict(one)["spec"]
-        released = now is None or not now.metadata.finalizers
+        released = now is None or not set(one.metadata.finalizers) <= set(now.metadata.finalizers)
         if released and spec["onDelete"] == "Delete" and moment.get("PersistentVolume", spec["volume"]) is not None:
-            return f"Dataset {one.metadata.name} had no finalizer while {spec['volume']} was still there"
+            finalizer = one.metadata.finalizers[0]
+            return f"Dataset {one.metadata.name} had no finalizer {finalizer} while {spec['volume']} was still there"
     return ""
 
 

@@ -55,6 +55,20 @@ def again(cluster, spec=None, **metadata):
     cluster.advance(5)
 
 
+RESTART = {"Deployment web": ["spec.template.metadata.annotations[kubectl.kubernetes.io/restartedAt]"]}
+GONE = {"gone": ["Deployment web"]}
+
+
+def annotated(key):
+    """A patch that gives the pods of a template an annotation."""
+    return {"spec": {"template": {"metadata": {"annotations": {key: "2"}}}}}
+
+
+def delete_web(cluster, policy):
+    cluster.delete("Deployment", "web", propagation_policy=policy)
+    cluster.advance(60)
+
+
 def main(**fields):
     return {"containers": [{**MAIN, **fields}, SIDE]}
 
@@ -298,6 +312,34 @@ CASES = [
             c.advance(60),
         ),
         "",
+    ),
+    (
+        "an annotation of one's own in a template that may be restarted",
+        RESTART,
+        lambda c: c.patch("Deployment", "web", annotated("rev")),
+        "",
+    ),
+    (
+        "an annotation of the kit in a template that may be restarted",
+        RESTART,
+        lambda c: c.patch("Deployment", "web", annotated("kitlib.dev/note")),
+        "annotations.kitlib.dev/note",
+    ),
+    (
+        "an annotation of one's own in another template",
+        {"Deployment web": ["spec.strategy"]},
+        lambda c: c.patch("Deployment", "web", annotated("rev")),
+        "annotations.rev",
+    ),
+    *(
+        (f"a deletion with the policy {policy}", GONE, lambda c, p=policy: delete_web(c, p), "")
+        for policy in ("Background", "Foreground", "Orphan")
+    ),
+    (
+        "a finalizer of garbage collection without a deletion",
+        GONE,
+        lambda c: c.patch("Deployment", "web", {"metadata": {"finalizers": ["foregroundDeletion"]}}),
+        "metadata.finalizers",
     ),
     (
         "a tampered pod that outlives its template",
