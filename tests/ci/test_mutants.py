@@ -51,7 +51,7 @@ def test_values_of_modules_are_tables_and_stay() -> None:
         ),
         (
             "apiserver/validation/containers.py",
-            "apiserver/test_validation.py",
+            "apiserver/validation/test_containers.py",
             "apiserver/test_validation_pods.py",
         ),
     ],
