@@ -114,10 +114,7 @@ class LogSocket(WebSocketHandler):
 
     async def prepare(self) -> None:
         try:
-            user = self._service.user_of(self.request)
-            given = {name: [v.decode() for v in values] for name, values in self.request.query_arguments.items()}
-            headers = {name.lower(): value for name, value in self.request.headers.items()}
-            self._asked = Request("GET", self.request.path, given, headers, b"", user, self.request.query)
+            self._asked = Request.received(self.request, self._service.user_of(self.request))
             dispatcher: Dispatcher = self._service.dispatcher
             answer = await self._service.attempt(partial(dispatcher.handle, self._asked))
             if isinstance(answer, Response):

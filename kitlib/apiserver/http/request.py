@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kitlib.apiserver.http.status import StatusError
 from kitlib.apiserver.http.users import ADMINISTRATOR, User
+
+if TYPE_CHECKING:
+    from tornado.httputil import HTTPServerRequest
 
 MAX_BODY = 3 * 1024 * 1024
 """The maximum size of a body in bytes. Source: apiserver DefaultMaxRequestSizeBytes (limit of a resource request)."""
@@ -46,6 +49,19 @@ class Request(NamedTuple):
     body: bytes = b""
     user: User = ADMINISTRATOR
     query_string: str = ""
+
+    @classmethod
+    def received(cls, http: HTTPServerRequest, user: User, body: bytes = b"") -> Request:
+        """Return the request that the server received; bytes of the query that are not UTF-8 are replaced."""
+        return cls(
+            http.method or "GET",
+            http.path,
+            {name: [v.decode("utf-8", "replace") for v in values] for name, values in http.query_arguments.items()},
+            {name.lower(): value for name, value in http.headers.items()},
+            body,
+            user,
+            http.query,
+        )
 
     def get(self, name: str, default: str = "") -> str:
         values = self.query.get(name)

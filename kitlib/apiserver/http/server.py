@@ -316,18 +316,7 @@ class _Handler(RequestHandler):
         self._body += chunk[: MAX_BODY + 1 - len(self._body)]
 
     async def _handle(self) -> None:
-        request = Request(
-            self.request.method or "GET",
-            self.request.path,
-            {
-                name: [v.decode("utf-8", "replace") for v in values]
-                for name, values in self.request.query_arguments.items()
-            },
-            {name.lower(): value for name, value in self.request.headers.items()},
-            bytes(self._body),
-            self._user,
-            self.request.query,
-        )
+        request = Request.received(self.request, self._user, bytes(self._body))
         if request.method not in ("GET", "HEAD"):
             self._service.wrote_at = time.monotonic()
         answer = await self._service.attempt(partial(self._service.dispatcher.handle, request))

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine
 
 from kitlib.apiserver.http.request import Request, Target, mapping, parse_path
 from kitlib.apiserver.http.status import StatusError
+from kitlib.apiserver.http.users import ADMINISTRATOR
 
 
 def asked(headers: dict[str, str] | None = None, **query: Any) -> Request:
@@ -125,3 +127,12 @@ def test_a_mapping_of_a_body() -> None:
         mapping({"a": []}, "a")
     with pytest.raises(StatusError, match=r"^the object provided: expected a mapping, got str$"):
         mapping("x", "a")
+
+
+def test_a_received_query_that_is_not_utf8_is_read_with_replacements() -> None:
+    line = RequestStartLine("PUT", "/api/v1/pods?x=%ff&x=b", "HTTP/1.1")
+    http = HTTPServerRequest(start_line=line, headers=HTTPHeaders({"If-Match": "1"}))
+    received = Request.received(http, ADMINISTRATOR, b"{}")
+    assert received == Request(
+        "PUT", "/api/v1/pods", {"x": ["\ufffd", "b"]}, {"if-match": "1"}, b"{}", ADMINISTRATOR, "x=%ff&x=b"
+    )
