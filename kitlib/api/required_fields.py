@@ -15,8 +15,9 @@ from __future__ import annotations
 import json
 import re
 from functools import cache, lru_cache
-from importlib import resources as package_data
 from typing import Any, NamedTuple
+
+from kitlib.api.type_tables import read_types
 
 _FIELD = re.compile(r"([^ =]+)(?:=(\S+))?(?: ([\w.]+)((?:\*|\{\})*))?")
 
@@ -71,15 +72,7 @@ def _fill_items(value: Any, name: str, shape: str) -> None:
 @lru_cache(maxsize=1)
 def _lines() -> dict[str, str]:
     """Return type with package -> its fields as text."""
-    found: dict[str, str] = {}
-    package = ""
-    for line in package_data.files("kitlib.api").joinpath("required_fields.txt").read_text().splitlines():
-        if line.startswith("["):
-            package = line.strip("[]")
-        else:
-            name, _, fields = line.partition(": ")
-            found[f"{package}.{name}"] = fields
-    return found
+    return read_types("kitlib.api", "required_fields.txt")
 
 
 @cache

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
-from importlib import resources as package_data
 from typing import NamedTuple
 
+from kitlib.api.type_tables import read_types
 from kitlib.apiserver.store.kinds import RESOURCES
 
 SPECIAL = frozenset(
@@ -56,16 +56,7 @@ class FieldDescriptor(NamedTuple):
 @lru_cache(maxsize=1)
 def _lines() -> dict[str, str]:
     """Return message with package -> its fields as text; read at the first request in protobuf."""
-    found: dict[str, str] = {}
-    package = ""
-    text = package_data.files("kitlib.apiserver.http").joinpath("protobuf_fields.txt").read_text()
-    for line in text.splitlines():
-        if line.startswith("["):
-            package = line.strip("[]")
-        else:
-            name, _, fields = line.partition(": ")
-            found[f"{package}.{name}"] = fields
-    return found
+    return read_types("kitlib.apiserver.http", "protobuf_fields.txt")
 
 
 @cache
