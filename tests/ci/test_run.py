@@ -85,6 +85,13 @@ def failing(checkout: Path, stage: str, *tests: str, alone: str) -> None:
     path.write_text(f'{first}\nif [ -n "${{KITLIB_LAST_TRY:-}}" ]; then cat "$KITLIB_LAST_TRY"; {alone}; fi\n{rest}')
 
 
+def second(checkout: Path, stage: str, line: str) -> None:
+    """Let a stage's script print a line in its second run of the whole stage, and nothing else."""
+    path = checkout / ".ci" / stage
+    whole = f"if [ -e again ]; then echo '{line}'; exit 0; fi; touch again"
+    path.write_text(path.read_text().replace("#!/bin/bash", f"#!/bin/bash\n{whole}", 1))
+
+
 SPACES = "tests/engine/test_a.py::test_lab[06-cpus: the solution]"
 
 
@@ -109,9 +116,7 @@ MANY = [f"tests/engine/test_a.py::test_{number}" for number in range(4)]
 
 def test_a_stage_that_failed_by_more_is_run_again_as_a_whole(checkout: Path) -> None:
     failing(checkout, "engine", *MANY, alone="echo '4 passed in 2.00s'; exit 0")
-    path = checkout / ".ci" / "engine"  # a run of the whole stage has no list of tests
-    whole = "if [ -e again ]; then echo '7 passed in 9.00s'; exit 0; fi; touch again"
-    path.write_text(path.read_text().replace("#!/bin/bash", f"#!/bin/bash\n{whole}", 1))
+    second(checkout, "engine", "7 passed in 9.00s")
     code, output = run(checkout, "engine")
     assert (code, output[-1]) == (0, "7 passed, 0 failed")
     assert "  passed only alone, after all else: the whole stage engine" in output
@@ -123,9 +128,7 @@ def test_a_stage_that_failed_by_more_is_run_again_as_a_whole(checkout: Path) -> 
 )
 def test_a_stage_that_fails_as_a_whole_too_is_a_failure(checkout: Path, again: str) -> None:
     failing(checkout, "engine", *MANY, alone="exit 1")
-    path = checkout / ".ci" / "engine"
-    whole = f"if [ -e again ]; then echo '{again}'; exit 0; fi; touch again"
-    path.write_text(path.read_text().replace("#!/bin/bash", f"#!/bin/bash\n{whole}", 1))
+    second(checkout, "engine", again)
     code, output = run(checkout, "engine")
     assert (code, output[-1]) == (1, "3 passed, 4 failed")
 
