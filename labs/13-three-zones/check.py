@@ -52,7 +52,7 @@ def zones(facts: Facts) -> None:
             "three zones in use",
             f"with maxSkew {skew}, a zone may have {skew} pods while the third zone has none: one pod a zone needs 1"
             if skew > 1
-            else "while the update rolled, the old pods counted too, and now nothing moves any more: count the new "
+            else "while the update rolled, the old pods counted too, and now no pod moves: count the new "
             "ones only (matchLabelKeys: [pod-template-hash]), or begin without old pods",
             credit=0.25,
         )

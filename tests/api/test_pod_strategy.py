@@ -1,4 +1,4 @@
-"""What creation changes in a pod, and how long a deletion leaves it."""
+"""The changes that creation makes in a pod, and the grace period of its deletion."""
 
 from __future__ import annotations
 

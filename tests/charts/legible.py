@@ -1,4 +1,4 @@
-"""What of a picture's text cannot be read at the picture's own width."""
+"""A check for texts of a picture that cannot be read at the picture's own width."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ PATHS = {
     "statusReplicasPath": ".status.size",
     "labelSelectorPath": ".status.selector",
 }
-"""Of a kind without the status subresource, whose status is therefore stored with the object."""
+"""The definition of a kind without the status subresource: the status is stored with the object."""
 DEFINITIONS = [
     definition("fleets", "Fleet", GROUP, subresources={"scale": PATHS}),
     definition("loners", "Loner", GROUP),

@@ -13,7 +13,7 @@ from tests.apiserver.admission.writes import pod, write
 
 
 def named() -> Pod:
-    """A pod after its name was generated."""
+    """Return a pod after its name was generated."""
     return pod("web-x7", metadata={"generateName": "web-", "uid": "u"})
 
 

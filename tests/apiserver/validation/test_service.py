@@ -49,7 +49,7 @@ def test_types_and_names() -> None:
     assert errors(wrong) == [f"metadata.name Invalid {LABEL_TEXT}", "metadata.namespace Required"]
 
 
-# What the cluster allocates.
+# The cluster allocates these.
 
 
 @pytest.mark.parametrize(

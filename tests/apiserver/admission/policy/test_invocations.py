@@ -1,4 +1,4 @@
-"""What both kinds of policies have: conditions, variables, parameters and matching."""
+"""The parts that both kinds of policies share: conditions, variables, parameters and matching."""
 
 from __future__ import annotations
 
