@@ -131,8 +131,8 @@ def test_a_mapping_of_a_body() -> None:
 
 def test_a_received_query_that_is_not_utf8_is_read_with_replacements() -> None:
     line = RequestStartLine("PUT", "/api/v1/pods?x=%ff&x=b", "HTTP/1.1")
-    http = HTTPServerRequest(start_line=line, headers=HTTPHeaders({"If-Match": "1"}))
+    http = HTTPServerRequest(start_line=line, headers=HTTPHeaders({"Host": "a", "If-Match": "1"}))
     received = Request.received(http, ADMINISTRATOR, b"{}")
     assert received == Request(
-        "PUT", "/api/v1/pods", {"x": ["\ufffd", "b"]}, {"if-match": "1"}, b"{}", ADMINISTRATOR, "x=%ff&x=b"
+        "PUT", "/api/v1/pods", {"x": ["\ufffd", "b"]}, {"host": "a", "if-match": "1"}, b"{}", ADMINISTRATOR, "x=%ff&x=b"
     )
