@@ -45,6 +45,21 @@ QUESTIONS = [
         why="The first cycle selects the victim, and the second cycle places the pod.",
     ),
     Question(
+        "budget",
+        "With the budget for the batch pods, which pod does the scheduler preempt?",
+        choices=PODS,
+        why="The scheduler avoids a budget violation if it can. It preempts a pod of priority 100 instead of a pod of "
+        "priority 10.",
+        picture=show.preempted("Pods that leave, with a budget for batch"),
+    ),
+    Question(
+        "budget-all",
+        "A second budget also allows no disruption of the web pods. How many pods does the scheduler preempt?",
+        unit="pods",
+        why="The scheduler tries to respect a budget, but violates it if no other preemption helps.",
+        picture=show.preempted("Pods that leave, with budgets for all"),
+    ),
+    Question(
         "never",
         "How many pods does the scheduler preempt for the pod patient?",
         unit="pods",
@@ -74,21 +89,6 @@ QUESTIONS = [
         why="Without the pod small, only 200m of n1 are free, which is too little. The other nodes lack "
         "the required label, so preemption there does not help.",
         picture=show.preempted("Pods that leave for picky"),
-    ),
-    Question(
-        "budget",
-        "With the budget for the batch pods, which pod does the scheduler preempt?",
-        choices=PODS,
-        why="The scheduler avoids a budget violation if it can. It preempts a pod of priority 100 instead of a pod of "
-        "priority 10.",
-        picture=show.preempted("Pods that leave, with a budget for batch"),
-    ),
-    Question(
-        "budget-all",
-        "A second budget also allows no disruption of the web pods. How many pods does the scheduler preempt?",
-        unit="pods",
-        why="The scheduler tries to respect a budget, but violates it if no other preemption helps.",
-        picture=show.preempted("Pods that leave, with budgets for all"),
     ),
 ]
 

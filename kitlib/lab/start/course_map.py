@@ -17,11 +17,13 @@ WORDS_PER_MINUTE = 200
 SECONDS_PER_RUN = 30
 """Time to run a code cell that asks nothing, and to look at its result."""
 SECONDS_PER_QUESTION = 60
-_ASKED = re.compile(r"\blesson\.ask\(")
+_ASKED = re.compile(r"\blesson\.ask\(\s*[\"']([^\"']+)")
 
 
-FIRST_PATH = ("notebook 01", "notebook 05", "lab 04", "notebook 17")
-"""Numbers of the ninety-minute path after the start page, from one pod to a pod of the learner's own cluster."""
+FIRST_PATH = ("01", "02", "03b", "05", "11", "12", "13", "14")
+"""Numbers of the notebooks of the ninety-minute path after the start page: what everybody needs to know."""
+LAST_LINE = "**Ninety minutes:**"
+"""Beginning of the line of a notebook before which the path leaves it."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,23 @@ class Card:
         return {**asdict(self), "after": list(self.after)}
 
 
+@dataclass(frozen=True)
+class Stop:
+    """A notebook of the ninety-minute path, from its beginning to the section before which the path leaves it.
+
+    Attributes:
+        path: path of the notebook from the course folder.
+        minutes: duration of this part in minutes.
+        until: heading of the first section that is left out.
+        state: "new", "begun" or "done"; it is done when all questions before that section are answered.
+    """
+
+    path: str
+    minutes: int
+    until: str
+    state: str
+
+
 def course_map(progress: Progress) -> list[Card]:
     """Return the cards of the notebooks in order, then those of the labs."""
     scores: dict[str, tuple[float, float]] = {}
@@ -114,10 +133,10 @@ def grouped(cards: Sequence[Card]) -> list[tuple[Group, list[Card]]]:
     return [(group, found[group.title]) for group in (*GROUPS, TOGETHER)]
 
 
-def first_path(cards: Sequence[Card]) -> list[Card]:
-    """Return the cards of the ninety-minute path in order, without the start page."""
-    by_name = {f"{card.kind} {card.number}": card for card in cards}
-    return [by_name[name] for name in FIRST_PATH]
+def first_path(progress: Progress) -> list[Stop]:
+    """Return the stops of the ninety-minute path in order, without the start page."""
+    by_number = {path.stem.partition("-")[0]: path for path in course_source("notebooks").glob("[0-9]*-*.ipynb")}
+    return [_stop(by_number[number], progress) for number in FIRST_PATH]
 
 
 def continue_with(cards: Sequence[Card], progress: Progress) -> Card | None:
@@ -134,11 +153,27 @@ def continue_with(cards: Sequence[Card], progress: Progress) -> Card | None:
     return next(iter(later or rest), None)
 
 
-def _notebook(path: Path, scores: dict[str, tuple[float, float]]) -> Card:
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+def _read(cells: Sequence[dict[str, Any]]) -> tuple[str, list[str]]:
+    """Return the prose of a notebook's cells and the sources of its code cells."""
     own = [cell for cell in cells if "kitlib" not in cell["metadata"]]  # questions are read in their widgets
     prose = "\n".join("".join(cell["source"]) for cell in own if cell["cell_type"] == "markdown")
-    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    return prose, ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+
+
+def _stop(path: Path, progress: Progress) -> Stop:
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    last = next(i for i, cell in enumerate(cells) if LAST_LINE in "".join(cell["source"]))
+    before, _, after = "".join(cells[last]["source"]).partition(LAST_LINE)
+    prose, code = _read(cells[:last])
+    asked = {key for source in code for key in _ASKED.findall(source)}
+    answered = {entry.task for entry in progress.entries(path.stem) if entry.kind == "prediction"} & asked
+    until = re.findall(r"^#+ (.+)$", after, re.M)[0]
+    minutes = round(minutes_of(f"{prose}\n{before}", code))
+    return Stop(f"notebooks/{path.name}", minutes, until, _state(len(answered), len(asked)))
+
+
+def _notebook(path: Path, scores: dict[str, tuple[float, float]]) -> Card:
+    prose, code = _read(json.loads(path.read_text(encoding="utf-8"))["cells"])
     heading = next(iter(re.findall(r"^# (.+)$", prose, re.M)), path.stem)
     question = next(iter(re.findall(r"^> (.+)$", prose, re.M)), "").replace("`", "")  # a card shows plain text
     number, _, title = heading.partition(" · ")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from typing import Any
 
 from kitlib.advisor import first_kill as kill
@@ -54,7 +55,7 @@ def course_of(progress: Progress) -> dict[str, Any]:
     return {
         "cards": [card.as_data() for card in cards],
         "groups": groups,
-        "path": [card.path for card in first_path(cards)],
+        "path": [asdict(stop) for stop in first_path(progress)],
         "continue": on.path if on else "",
     }
 

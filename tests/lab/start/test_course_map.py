@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,8 @@ from kitlib.lab.launch import course_source
 from kitlib.lab.progress import Progress
 from kitlib.lab.start import start
 from kitlib.lab.start.course_map import GROUPS, TOGETHER, continue_with, course_map, first_path, grouped
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -40,13 +44,27 @@ def test_each_card_stands_in_one_group_notebooks_first_and_the_easiest_lab_next(
     assert [card.number for card in groups[-1][1]] == ["16"]
 
 
-def test_the_first_path_takes_ninety_minutes_and_the_course_page_says_the_same(progress):
+def test_the_first_path_has_eight_stops_within_ninety_minutes_and_pages_say_the_same(progress):
+    path = first_path(progress)
+    assert len(path) == 8
+    assert 75 <= 5 + sum(stop.minutes for stop in path) <= 90
+    page = (ROOT / "kitlib/docs/course.md").read_text("utf-8")
+    rows = re.findall(r"^\| \[[0-9b]+\]\(../../(\S+)\) .+ \| (\d+) \| (.+) \|$", page, re.M)
+    assert [tuple(map(str, (stop.path, stop.minutes, stop.until))) for stop in path] == rows[: len(path)]
+    assert f"eight stops ({sum(stop.minutes for stop in path)} minutes)" in page
+    for stop, following in pairwise(path):
+        (line,) = re.findall(
+            r"\*\*Ninety minutes:\*\* stop here\. .+?\((\S+)\)\.", (ROOT / stop.path).read_text("utf-8")
+        )
+        assert f"notebooks/{line}" == following.path
+    assert "this was the last stop" in (ROOT / path[-1].path).read_text("utf-8")
+    start_page = (ROOT / "notebooks/00-start-here.ipynb").read_text("utf-8")
+    assert [f"notebooks/{link}" for link in re.findall(r"\]\((\S+?\.ipynb)\)", start_page)] == [s.path for s in path]
+
+
+def test_a_group_takes_the_hours_that_the_course_page_says(progress):
     cards = course_map(progress)
-    path = first_path(cards)
-    assert 75 <= 5 + sum(card.minutes for card in path) <= 90
-    page = (Path(__file__).parents[3] / "kitlib/docs/course.md").read_text("utf-8")
-    begin = page[page.index("**Ninety minutes:**") : page.index("| group |")]
-    assert [begin.index(card.path) for card in path] == sorted(begin.index(card.path) for card in path)
+    page = (ROOT / "kitlib/docs/course.md").read_text("utf-8")
     for group, members in grouped(cards)[:-1]:
         (row,) = [line for line in page.splitlines() if line.lower().startswith(f"| {group.title.lower()} |")]
         minutes = {kind: sum(card.minutes for card in members if card.kind == kind) for kind in ("notebook", "lab")}
@@ -58,6 +76,13 @@ def _hours(minutes: int) -> str:
     """Minutes as the course page has them, to the next half hour."""
     half = int(minutes / 30 + 0.5)
     return f"{half // 2 or ''}{'½' if half % 2 else ''} h"
+
+
+def test_a_stop_is_done_when_the_questions_before_its_end_are_answered(progress):
+    name = "13-topology-spread"
+    for key, state in (("old", "begun"), ("new", "begun"), ("side", "begun"), ("taints", "done")):
+        progress.record("prediction", name, key, 0, 1, predicted="x")
+        assert {stop.path: stop.state for stop in first_path(progress)}[f"notebooks/{name}.ipynb"] == state
 
 
 def test_a_learner_begins_with_the_first_notebook_goes_on_where_work_is_left_and_then_with_the_next(progress):

@@ -250,7 +250,8 @@ function courseMap(model) {
     return made;
   };
   const name = (one) => (one.kind === "lab" ? "Lab " : "") + one.number + " · " + one.title;
-  const step = (one) => h("li", {}, link(one.path, name(one)), h("small", {}, [one.minutes + " min", STATE[one.state]].filter(Boolean).join(" · ")));
+  const step = (stop, one) => h("li", {}, link(stop.path, name(one)),
+    h("small", {}, [stop.minutes + " min", `until “${stop.until}”`, STATE[stop.state]].filter(Boolean).join(" · ")));
   const group = (title, before, cards) => {
     const notebooks = cards.filter((one) => one.kind === "notebook"), labs = cards.filter((one) => one.kind === "lab");
     const hours = (some) => { // to the next half hour
@@ -275,7 +276,8 @@ function courseMap(model) {
       h("h2", { id: LETTERS + "-map" }, "The course"),
       h("p", { class: "act" }, go ?? h("b", {}, "Everything is done."), h("span", { class: "hint" }, `${done} of ${cards.length} done`)),
       h("h3", {}, "Ninety minutes"),
-      h("ol", { class: "path" }, ...path.map((one) => step(at.get(one)))),
+      h("p", { class: "soft" }, `${path.length} stops, ${path.reduce((sum, stop) => sum + stop.minutes, 0)} minutes: each notebook from its beginning to the named section`),
+      h("ol", { class: "path" }, ...path.map((stop) => step(stop, at.get(stop.path)))),
       ...groups.flatMap(({ title, before, paths }) => group(title, before, paths.map((one) => at.get(one)))));
   };
   model.on("change:course", draw);
