@@ -124,10 +124,7 @@ class EventHandlers:
         self._trace("Gated" if info.is_gated else "Added", info.key, info.message or "goes to activeQ")
 
     def update_pod_in_scheduling_queue(self, old: Pod, new: Pod) -> None:
-        """Update a waiting pod; remove it from the queue if its deletion has begun.
-
-        A change of the status alone, which the loop itself writes, moves no pod.
-        """
+        """Update a waiting pod; remove it from the queue if its deletion has begun."""
         self.pending[pod_uid(new)] = new
         if new.metadata.deletion_timestamp is not None and old.metadata.deletion_timestamp is None:
             self.delete_pod_from_scheduling_queue(new)
@@ -139,6 +136,8 @@ class EventHandlers:
         self._queue.update(new, events, old)
         if events:
             self._trace("Updated", pod_key(new), ", ".join(event.label for event in events))
+        if old.status.nominated_node_name not in ("", new.status.nominated_node_name):
+            self._nomination_ends(old, sit_out=True)  # the pod itself too, but not again and again at one moment
 
     def delete_pod_from_scheduling_queue(self, pod: Pod) -> None:
         """Remove a waiting pod, and free the node that it was assumed on or nominated to."""
@@ -149,9 +148,12 @@ class EventHandlers:
             self._queue.in_flight.done(pod_uid(pod))
             self.move_all(ASSIGNED_POD_DELETE, held, None)
         elif pod.status.nominated_node_name:
-            # pods of higher priority did not count it as running there. Source: getLEPriorityPreCheck
-            higher = {one.key for one in self._queue.unschedulable() if one.priority > (pod.spec.priority or 0)}
-            self.move_all(ASSIGNED_POD_DELETE, pod, None, besides=higher)
+            self._nomination_ends(pod)
+
+    def _nomination_ends(self, pod: Pod, sit_out: bool = False) -> None:
+        """Report a nomination as a deleted pod: the others counted it so. Source: getLEPriorityPreCheck."""
+        higher = {one.key for one in self._queue.unschedulable() if one.priority > (pod.spec.priority or 0)}
+        self.move_all(ASSIGNED_POD_DELETE, pod, None, besides=higher, sit_out=sit_out)
 
     # Nodes.
 

@@ -168,6 +168,19 @@ def test_the_deletion_of_a_nominated_pod_helps_pods_of_at_most_its_priority() ->
     assert seen.unschedulable == ["higher"]
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "moves"),
+    [("n", "", True), ("n", "m", True), ("n", "n", False), ("", "n", False), ("", "", False)],
+)
+def test_a_nomination_that_changes_helps_pods_of_at_most_its_priority(before: str, after: str, moves: bool) -> None:
+    """Source: hasNominatedNodeNameChanged, updatePodInSchedulingQueue."""
+    old = changed(pod("p", priority=5), nominated_node_name=before)
+    seen = Seen(old, pod("higher", priority=6), pod("lower"))
+    seen.handlers.update_pod(old, changed(old, nominated_node_name=after))
+    assert seen.told == ([("AssignedPodDelete", "default/p")] if moves else [])
+    assert ("lower" in seen.unschedulable) is not moves and "higher" in seen.unschedulable
+
+
 def test_the_deletion_of_an_assigned_pod_frees_its_node() -> None:
     bound = pod("p", on="n")
     seen = Seen(pod("waits"))
