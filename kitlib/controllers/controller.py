@@ -72,9 +72,9 @@ class Controller(ABC):
 
     def __init__(self, manager: Manager) -> None:
         self.manager, self.api, self.informers = manager, manager.api, manager.informers
-        self.now = manager.api.store.now
-        # monotonic time for delays; `now` for timestamps in objects
-        self.queue: WorkQueue[Key] = WorkQueue(manager.api.store.steady_now)
+        # `now` for timestamps in objects; monotonic time for delays, which a changed date must not shift
+        self.now, self.steady_now = manager.api.store.now, manager.api.store.steady_now
+        self.queue: WorkQueue[Key] = WorkQueue(self.steady_now)
         self.user = service_account("kube-system", self.account or self.name)
         self._attempts: dict[Key, Attempts] = {}
         self._guard: Guard[Key] = Guard(self.name, self._mark_failed)

@@ -113,7 +113,7 @@ class NodeLifecycleController(Controller):
             wanted.add(UNSCHEDULABLE)
         ready = next((c.status for c in node.status.conditions if c.type == "Ready"), None)
         executes = _NO_EXECUTE.get(ready or "")
-        if self._zones.put(node, executes is None, self.now().timestamp()):
+        if self._zones.put(node, executes is None, self.steady_now().timestamp()):
             self._assess()
         standing = {t.key for t in node.spec.taints if t.effect == "NoSchedule" and t.key in _NO_SCHEDULE}
         executing = {t.key for t in node.spec.taints if t.effect == "NoExecute" and t.key in _NO_EXECUTE.values()}
@@ -173,7 +173,7 @@ class NodeLifecycleController(Controller):
     def _assess(self) -> None:
         """Update the states of zones after a change of a node; queue all nodes if full disruption begins or ends."""
         before = self._zones.suspended
-        self._zones.assess(self.now().timestamp())
+        self._zones.assess(self.steady_now().timestamp())
         if self._zones.suspended != before:
             # Nodes that could not report while the network was down get a full grace period. Source: handleDisruption.
             if before:
@@ -184,7 +184,7 @@ class NodeLifecycleController(Controller):
 
     def _taint_waiting(self) -> None:
         """Add the NoExecute taint to waiting nodes at the rates of their zones. Source: doNoExecuteTaintingPass."""
-        now = self.now().timestamp()
+        now = self.steady_now().timestamp()
         for zone in self._zones.zones.values():
             while zone.waiting and zone.limiter.try_accept(now):
                 name = next(iter(zone.waiting))
@@ -208,7 +208,7 @@ class NodeLifecycleController(Controller):
 
         Source: monitorNodeHealth, markNodeAsReachable, --node-monitor-period.
         """
-        now = self.now().timestamp()
+        now = self.steady_now().timestamp()
         since = self._recovered.setdefault(key, now)
         if now - since < NODE_MONITOR_PERIOD:
             self.queue.add_after(key, NODE_MONITOR_PERIOD - (now - since))

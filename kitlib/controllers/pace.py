@@ -28,13 +28,13 @@ class Pace:
     """The rate limit of one controller's client for the replacement of short-lived pods.
 
     Args:
-        now: returns the cluster's date.
+        now, steady_now: return the cluster's date, and the time of a monotonic clock.
         requests: the number of requests that the controller sends for each such pod.
     """
 
-    def __init__(self, now: Callable[[], datetime], requests: int) -> None:
-        self._now, self._requests = now, requests
-        self._tokens, self._filled = BURST, now()
+    def __init__(self, now: Callable[[], datetime], steady_now: Callable[[], datetime], requests: int) -> None:
+        self._now, self._steady_now, self._requests = now, steady_now, requests
+        self._tokens, self._filled = BURST, steady_now()
         self._ended: dict[Key, int] = {}
         self._why: dict[Key, str] = {}
         self._told: set[tuple[Key, str]] = set()
@@ -72,7 +72,7 @@ class Pace:
         replaced = min(wanted, self._ended.get(key, 0))
         if not replaced:
             return wanted
-        now = self._now()
+        now = self._steady_now()
         self._tokens = min(BURST, self._tokens + QPS * (now - self._filled).total_seconds())
         self._filled = now
         count = min(replaced, int(self._tokens // self._requests))

@@ -40,7 +40,7 @@ class ReplicaSetController(Controller):
 
     def __init__(self, manager: Manager) -> None:
         super().__init__(manager)
-        self.pace = Pace(self.now, REQUESTS_PER_POD)
+        self.pace = Pace(self.now, self.steady_now, REQUESTS_PER_POD)
 
     def handlers(self) -> Mapping[str, Handler]:
         return {self.kind.__name__: self._on_set, "Pod": self._on_pod}

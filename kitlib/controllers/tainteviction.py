@@ -80,7 +80,7 @@ class TaintEvictionController(Controller):
         if seconds is None:
             self._cancel(pod)
             return
-        now = self.now()
+        now = self.steady_now()
         # A further taint may only bring the eviction forward: the time counts from the first taint, and a longer
         # toleration does not extend a scheduled eviction. Source: processPodOnNode.
         start, fire = self._scheduled.get(uid, (now, now))

@@ -166,7 +166,7 @@ class DaemonSetController(Controller):
 
     def _in_backoff(self, daemon_set: DaemonSet, node: str) -> bool:
         """Return whether the node's last failed pod was deleted too recently; then sync again after the back-off."""
-        key, now = (daemon_set.metadata.uid, node), self.now().timestamp()
+        key, now = (daemon_set.metadata.uid, node), self.steady_now().timestamp()
         last, delay = self._failed.get(key, (-1e18, 0.0))
         if delay and now - last > 2 * FAILED_PODS_BACKOFF[1]:
             delay = 0.0

@@ -35,7 +35,7 @@ class StatefulSetController(Controller):
 
     def __init__(self, manager: Manager) -> None:
         super().__init__(manager)
-        self.pace = Pace(self.now, REQUESTS_PER_POD)
+        self.pace = Pace(self.now, self.steady_now, REQUESTS_PER_POD)
 
     def _may_replace(self, stateful_set: StatefulSet) -> bool:
         """Return whether a pod may be replaced now; otherwise queue the set for the time at which it may."""

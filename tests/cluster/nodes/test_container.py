@@ -227,6 +227,27 @@ def test_a_date_that_is_set_anew_loses_no_node(cluster: Fake, hours: int) -> Non
     assert ready(cluster) == LOST, "looks go on, whatever the date"
 
 
+@pytest.mark.parametrize("hours", [-5, 5])
+def test_a_date_that_is_set_anew_moves_no_eviction(monkeypatch: pytest.MonkeyPatch, hours: int) -> None:
+    """A pod is evicted 300 s after the taint, and a node that is back loses the taint, whatever the date."""
+    cluster = fake(monkeypatch, 3)
+    apply(cluster, "a")
+    where = cluster.pod("a").spec.node_name
+    let_pass(cluster, 100, frozen=(where,))
+    assert "NoExecute" in {taint.effect for taint in cluster.get("Node", where).spec.taints}
+    cluster.clock.set_by = timedelta(hours=hours)
+    tolerations = [*to_dict(cluster.pod("a"))["spec"]["tolerations"], {"key": "other", "operator": "Exists"}]
+    cluster.patch("Pod", "a", {"spec": {"tolerations": tolerations}})  # the eviction is planned anew
+    let_pass(cluster, 200, frozen=(where,))
+    assert cluster.pod("a").metadata.deletion_timestamp is None
+    let_pass(cluster, 100, frozen=(where,))
+    assert cluster.pod("a").metadata.deletion_timestamp is not None
+    let_pass(cluster, 11)
+    cluster.clock.set_by += timedelta(hours=hours)
+    let_pass(cluster, 20)
+    assert cluster.get("Node", where).spec.taints == []
+
+
 def test_a_node_that_leaves_a_request_unanswered_is_sent_everything_again(cluster: Fake) -> None:
     link = cluster.node().link
     link.pause()
