@@ -24,7 +24,7 @@ def add(commands: Any) -> None:
     sign.add_argument("--name", required=True, help="learner's name to print on the certificate")
     sign.add_argument("--issuer", default="", help="name of the issuer to print on the certificate")
     sign.add_argument("--key", type=path, required=True, help="path of the instructor's private key")
-    sign.add_argument("--lab", default="16-capstone", help="lab to certify (default: the capstone)")
+    sign.add_argument("--lab", default="capstone", help="lab to certify, by name or number (default: the capstone)")
     sign.add_argument(
         "-o",
         "--output",

@@ -106,15 +106,10 @@ def _named(words: Sequence[str], course: Sequence[str]) -> list[str]:
     Raises:
         KitError: a lab does not exist.
     """
-    from kitlib.api.errors import KitError
+    from kitlib.lab.launch import in_course
+    from kitlib.lab.moved import plain
 
-    found: list[str] = []
-    for word in words:
-        one = course if word == "all" else [lab for lab in course if lab == word or lab.partition("-")[0] == word]
-        if not one:
-            raise KitError(f"no lab {word!r}; valid values: {', '.join(course)}")
-        found += one
-    return found
+    return [lab for word in words for lab in (course if word == "all" else [plain(in_course("labs", word).name)])]
 
 
 def _seeds(words: Sequence[str], course: Sequence[str]) -> dict[str, int | None]:

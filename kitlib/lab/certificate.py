@@ -23,10 +23,12 @@ from kitlib.api.errors import KitError
 from kitlib.api.file_format import check_format
 from kitlib.lab import collected, submissions
 from kitlib.lab.files import write_whole
+from kitlib.lab.launch import in_course
+from kitlib.lab.moved import plain
 from kitlib.lab.recheck import recheck
 from kitlib.lab.signing import is_signed, private_key
 
-CAPSTONE = "16-capstone"
+CAPSTONE = "capstone"
 MAX_PAGE = 1 << 20
 FORMAT = 1
 GOOD_FAITH = "the progress file names no account: the name is of good faith"
@@ -38,7 +40,7 @@ class Statement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         name: the learner's name.
-        lab: the lab's name.
+        lab: the lab's name, without its number in newer certificates.
         title: the lab's title.
         points: confirmed points.
         of: possible points.
@@ -85,9 +87,8 @@ def confirmed(progress: str | Path, name: str, issuer: str, lab: str = CAPSTONE)
         KitError: the file cannot be read, entries of two accounts are in it, or not every task of the lab is confirmed
             with all its points.
     """
-    definition = submissions.course_labs().get(lab)
-    if definition is None:
-        raise KitError(f"no lab {lab!r} in this installation")
+    lab = plain(in_course("labs", lab).name)
+    definition = submissions.course_labs()[lab]
     try:
         sent = submissions.read(Path(progress))
     except KitError as error:
@@ -109,6 +110,7 @@ def confirmed(progress: str | Path, name: str, issuer: str, lab: str = CAPSTONE)
 
 
 def _statement(name: str, lab: str, points: float, seed: int, issuer: str) -> Statement:
+    lab = plain(lab)
     definition = submissions.course_labs()[lab]
     if not name.strip() or len(name) > 200:
         raise KitError(f"name: must have 1 to 200 characters, got {len(name)}")

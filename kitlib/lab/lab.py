@@ -29,7 +29,8 @@ from kitlib.lab.experiment import as_applied
 from kitlib.lab.graded import Graded
 from kitlib.lab.grader import Grade, both, grade, prepare, timed
 from kitlib.lab.grading_process import grade_apart
-from kitlib.lab.launch import course_source
+from kitlib.lab.launch import course_source, in_course
+from kitlib.lab.moved import plain
 from kitlib.lab.prediction import Answer, Prediction, Reveal
 from kitlib.lab.progress import Progress, record_grade
 from kitlib.lab.score import Score, hint_cost, score
@@ -46,7 +47,7 @@ class Lab:
     """A lab, read from its folder.
 
     Args:
-        name: the folder's name among the course's labs, or a path.
+        name: the lab's name with or without its number, its number, or the path of its folder.
         nodes: "docker" uses real nodes, if the lab supports them; time is real there. "kubernetes" does too, and its
             nodes are pods of the cluster in the kubeconfig. "" takes KITLIB_NODES. Other values mean the simulated
             kernel, whose time passes at once.
@@ -73,7 +74,7 @@ class Lab:
         self._progress = progress or Progress()
         place, decided = _find(name).resolve(), room.current()
         decided.require_open(place.name)
-        fixed = decided.seeds.get(place.name) if seed is None else check_seed(seed)
+        fixed = decided.seeds.get(plain(place.name)) if seed is None else check_seed(seed)
         self.seed = learners_seed(self._progress.path.parent) if fixed is None else fixed
         self._folder = LabFolder.read(place, self.seed)
         self.variant = self._folder.variant
@@ -447,8 +448,4 @@ def _find(name: str | Path) -> Path:
     path = Path(name)
     if (path / "lab.toml").exists():
         return path
-    labs = course_source("labs")
-    if (labs / path).is_dir():
-        return labs / path
-    there = ", ".join(sorted(p.name for p in labs.iterdir() if (p / "lab.toml").exists()))
-    raise KitError(f"no lab {str(name)!r}; valid values: {there}")
+    return in_course("labs", str(name))

@@ -19,6 +19,7 @@ from kitlib.api.errors import KitError
 from kitlib.api.file_format import check_format
 from kitlib.lab import kubectl
 from kitlib.lab.files import copy_whole, write_whole
+from kitlib.lab.moved import plain
 from kitlib.lab.pages import pages
 
 COURSE_KINDS = ("notebooks", "labs")
@@ -100,6 +101,21 @@ def course_source(kind: str) -> Path:
         if place.is_dir():
             return place
     raise KitError(f"this installation of kitlib does not contain the {kind} of the course")
+
+
+def in_course(kind: str, name: str) -> Path:
+    """Return a notebook's file or a lab's folder, by its name with or without its number, or by the number alone.
+
+    Raises:
+        KitError: the course has none of that name.
+    """
+    found = sorted(course_source(kind).glob("*.ipynb" if kind == "notebooks" else "*/lab.toml"))
+    places = {place.stem: place for place in (path if kind == "notebooks" else path.parent for path in found)}
+    for known, place in places.items():
+        number, _, bare = known.partition("-")
+        if name in (known, plain(known), bare, number):
+            return place
+    raise KitError(f"no {kind.removesuffix('s')} {name[:80]!r}; valid values: {', '.join(places)}")
 
 
 def make_course_folder(folder: str | Path) -> Copied:

@@ -14,6 +14,7 @@ import os
 import sys
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -23,6 +24,7 @@ from kitlib.cluster.nodes.origin import origin_of, together
 from kitlib.lab import host, kubectl, real_nodes, room
 from kitlib.lab.exercise import TRIES, Findings, Judgement, Question, judged, tries
 from kitlib.lab.gate import OutputGate, shows_all
+from kitlib.lab.launch import in_course
 from kitlib.lab.lessons import content, content_of_any_copy
 from kitlib.lab.notice import notice
 from kitlib.lab.pictures import picture_of
@@ -77,7 +79,7 @@ class Lesson:
     """A notebook of the course.
 
     Args:
-        name: the notebook's number and name; predictions are kept under it.
+        name: the notebook's name with or without its number, or its number; predictions are kept under the name.
         nodes: "auto", "docker", "kubernetes" or "simulated"; "" takes KITLIB_NODES.
         because: the reason for the notebook's own choice of `nodes`; "" = the reader's choice.
         progress: the file in which predictions are kept.
@@ -94,6 +96,8 @@ class Lesson:
     def __init__(
         self, name: str, nodes: str = "", *, because: str = "", progress: Progress | None = None, answers: str = ""
     ) -> None:
+        with suppress(KitError):  # a notebook that is not of the course
+            name = in_course("notebooks", name).stem
         self.name, self._content = name, content_of_any_copy(name)
         self.kernel, self.why = choose_kernel(nodes)
         self.why, self._because = because or self.why, because

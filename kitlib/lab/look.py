@@ -14,7 +14,7 @@ from kitlib.api.errors import KitError
 from kitlib.lab import submissions
 from kitlib.lab.definition import Ground, LabFolder
 from kitlib.lab.grader import MAX_JOURNAL, prepare
-from kitlib.lab.launch import course_source
+from kitlib.lab.launch import in_course
 from kitlib.lab.submissions import Submitted
 
 EVENTS = 12
@@ -95,4 +95,4 @@ def _line(pod: Any) -> str:
 
 def source(moment: LearnerMoment) -> LabFolder:
     """Return the lab of a moment, in its variant. Raises: KitError."""
-    return LabFolder.read(course_source("labs") / moment.lab, moment.ground.seed)
+    return LabFolder.read(in_course("labs", moment.lab), moment.ground.seed)

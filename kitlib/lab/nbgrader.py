@@ -20,7 +20,8 @@ from typing import Any
 from kitlib.api.errors import KitError
 from kitlib.lab.definition import LabFolder, TaskSpec
 from kitlib.lab.files import write_whole
-from kitlib.lab.launch import course_source
+from kitlib.lab.launch import course_source, in_course
+from kitlib.lab.moved import plain
 from kitlib.lab.variant import check_seed
 
 SCHEMA = 3
@@ -51,13 +52,13 @@ def points(name: str, task: str, lab: Any) -> float:
     from kitlib.lab.lab import Lab
     from kitlib.lab.progress import Progress, record_grade
 
-    if type(lab) is not Lab or lab.name != name:
+    if type(lab) is not Lab or plain(lab.name) != plain(name):
         raise KitError(
             f"the variable lab must contain the lab {name}: assign lab = Lab({name!r}) in the first cell, and do not "
             "change it"
         )
     journal, ground = lab.done()
-    found = grade_apart(LabFolder.read(course_source("labs") / name, lab.seed), journal, (task,), ground)
+    found = grade_apart(LabFolder.read(in_course("labs", name), lab.seed), journal, (task,), ground)
     record_grade(Progress(Path.cwd()), name, found, journal, ground, changed=False)
     print(found.results[0])
     return found.results[0].points
@@ -68,7 +69,7 @@ def export(folder: str | Path, labs: tuple[str, ...] = ()) -> list[str]:
 
     Args:
         folder: folder of the nbgrader course, created if missing.
-        labs: names of labs; () = all.
+        labs: names or numbers of labs; () = all.
 
     Returns:
         Names of the written labs.
@@ -76,24 +77,21 @@ def export(folder: str | Path, labs: tuple[str, ...] = ()) -> list[str]:
     Raises:
         KitError: a lab does not exist, or the folder cannot be written.
     """
-    source, target = course_source("labs"), Path(folder).expanduser()
-    there = sorted(path.parent.name for path in source.glob("*/lab.toml"))
-    unknown = sorted(set(labs) - set(there))
-    if unknown:
-        raise KitError(f"no lab {unknown[0]!r}; valid values: {', '.join(there)}")
-    wanted = sorted(labs) or there
+    target = Path(folder).expanduser()
+    every = sorted(path.parent for path in course_source("labs").glob("*/lab.toml"))
+    wanted = {plain(place.name): place for place in sorted(in_course("labs", lab) for lab in labs) or every}
     try:
-        for name in wanted:
+        for name, source in wanted.items():
             place = target / "source" / name
             place.mkdir(parents=True, exist_ok=True)
-            notebook = assignment(LabFolder.read(source / name))
+            notebook = assignment(LabFolder.read(source))
             write_whole(place / f"{name}.ipynb", json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")
         config = target / "nbgrader_config.py"
         if not config.exists():
             write_whole(config, CONFIG)
     except OSError as error:
         raise KitError(f"nbgrader course {target}: {error.strerror or error}") from error
-    return wanted
+    return list(wanted)
 
 
 def assignment(folder: LabFolder) -> dict[str, Any]:
@@ -120,7 +118,7 @@ def assignment(folder: LabFolder) -> dict[str, Any]:
     )
     notebook["cells"].append(_cell("markdown", "grades", text))
     for task in folder.definition.tasks:
-        notebook["cells"].append(_graded(folder.name, task))
+        notebook["cells"].append(_graded(plain(folder.name), task))
     return notebook
 
 

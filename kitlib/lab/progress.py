@@ -26,7 +26,7 @@ import msgspec
 
 from kitlib.api.errors import KitError
 from kitlib.api.file_format import check_format
-from kitlib.lab.moved import home_of
+from kitlib.lab.moved import home_of, plain
 
 if TYPE_CHECKING:
     from kitlib.lab.definition import Ground
@@ -46,7 +46,7 @@ class ProgressEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         kind: "prediction", "check", "hint", "open" or "help".
-        lab: the lab's or notebook's name.
+        lab: the lab's or notebook's name, without its number.
         task: the task's or question's name; "" = the lab or notebook as a whole.
         points: points earned by this entry.
         of: points that could be earned.
@@ -81,7 +81,7 @@ class Progress:
 
     def record(self, kind: Kind, lab: str, task: str, points: float, of: float, **details: Any) -> ProgressEntry:
         """Append an entry and return it; an entry that cannot be written causes a warning."""
-        entry = ProgressEntry(kind, lab, task, points, of, round(time.time(), 3), details, FORMAT)
+        entry = ProgressEntry(kind, plain(lab), task, points, of, round(time.time(), 3), details, FORMAT)
         self._unsaved.append(entry)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -109,11 +109,11 @@ class Progress:
             self.record("open", lab, "", 0, 0, owner=account)
 
     def entries(self, lab: str | None = None) -> Iterator[ProgressEntry]:
-        """Yield all entries in order, or those of one lab; entries of a moved question belong to its new notebook."""
+        """Yield all entries in order, or those of one lab or notebook, under today's names without numbers."""
         for saved in (*self._saved(), *self._unsaved):
             home = home_of(saved.lab, saved.task)
             entry = saved if home == saved.lab else msgspec.structs.replace(saved, lab=home)
-            if lab is None or entry.lab == lab:
+            if lab is None or entry.lab == plain(lab):
                 yield entry
 
     def _saved(self) -> Iterator[ProgressEntry]:

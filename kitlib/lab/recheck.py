@@ -16,7 +16,7 @@ from kitlib.api.errors import KitError
 from kitlib.lab.definition import Ground, LabFolder
 from kitlib.lab.grader import TaskResult
 from kitlib.lab.grading_process import grade_apart
-from kitlib.lab.launch import course_source
+from kitlib.lab.launch import in_course
 from kitlib.lab.submissions import Submitted, shortened
 
 TIMEOUT = 60.0
@@ -75,7 +75,7 @@ def _results(lab: str, journal: bytes, ground: Ground, tasks: tuple[str, ...]) -
         raise KitError(f"the journal of the entry cannot be read: {error}") from None
     if not isinstance(actions, list):
         raise KitError("the entry has no journal")
-    folder = LabFolder.read(course_source("labs") / lab, ground.seed)
+    folder = LabFolder.read(in_course("labs", lab), ground.seed)
     return {result.task: result for result in grade_apart(folder, actions, tasks, ground, timeout=TIMEOUT).results}
 
 

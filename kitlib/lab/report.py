@@ -28,6 +28,8 @@ import msgspec
 from kitlib.api.convert import convert
 from kitlib.api.errors import KitError
 from kitlib.lab import collected, submissions
+from kitlib.lab.launch import course_source
+from kitlib.lab.moved import plain
 from kitlib.lab.recheck import recheck as replay
 from kitlib.lab.remarks import SharedFile, remarks
 from kitlib.lab.score import hint_cost
@@ -148,9 +150,10 @@ def _one_file_each(root: Path, found: Iterable[tuple[str, Path]]) -> tuple[dict[
 def _assignments(root: Path) -> dict[str, list[Path]]:
     """Return the files of labs that nbgrader collected, by learner; a link in a learner's place is not followed."""
     found: dict[str, list[Path]] = {}
+    names = sorted(path.parent.name for path in course_source("labs").glob("*/lab.toml"))  # older exports have numbers
     for learner in sorted(path for path in root.iterdir() if path.is_dir() and not path.is_symlink()):
         # by name, so that other content of a learner's folder is not listed
-        files = [learner / lab / "progress.jsonl" for lab in submissions.course_labs()]
+        files = [learner / lab / "progress.jsonl" for name in names for lab in (name, plain(name))]
         if there := [file for file in files if os.path.lexists(file)]:
             found[learner.name] = there
     return found
@@ -253,8 +256,9 @@ def _digest(entry: submissions.Submitted) -> str:
 
 
 def labs_of(rows: Iterable[LearnerRow]) -> list[str]:
-    """Return the names of all labs that a learner has begun, sorted."""
-    return sorted({lab for row in rows for lab in row.labs})
+    """Return the names of all labs that a learner has begun, in the order of the course."""
+    begun = {lab for row in rows for lab in row.labs}
+    return [lab for lab in submissions.course_labs() if lab in begun]
 
 
 def to_csv(rows: list[LearnerRow]) -> str:

@@ -4,9 +4,9 @@ The decisions are in one file, `room.json`, which learners' servers can read but
 there). It is read whenever a lab is opened or checked, so a decision takes effect at once. Without such a file every
 lab is open, and each learner has their own variants.
 
-    {"format": 1, "open": ["01-make-it-guaranteed"], "seeds": {"01-make-it-guaranteed": 7}}
+    {"format": 1, "open": ["make-it-guaranteed"], "seeds": {"make-it-guaranteed": 7}}
 
-A file without a format was written by kitlib 0.1 or by hand.
+A file without a format was written by kitlib 0.1 or by hand. Labs may have their numbers, as older files have.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from kitlib.api.convert import decoder
 from kitlib.api.errors import KitError
 from kitlib.api.file_format import check_format
 from kitlib.lab.files import write_whole
+from kitlib.lab.moved import plain
 from kitlib.lab.variant import check_seed
 
 FILE = "room.json"
@@ -56,7 +57,7 @@ class RoomDecisions:
         Raises:
             KitError: the lab is closed.
         """
-        if self.open is not None and lab not in self.open:
+        if self.open is not None and plain(lab) not in self.open:
             raise KitError(f"lab {lab} is closed until your instructor opens it; you keep your points")
 
     def opened(self, labs: Iterable[str]) -> RoomDecisions:
@@ -124,7 +125,8 @@ def read(file: str | Path) -> RoomDecisions:
         stored = decoder(_Stored).decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise KitError(f"{place}: not a room file: {error}") from None
-    return RoomDecisions(None if stored.open is None else tuple(stored.open)).seeded(stored.seeds)
+    seeds = {plain(lab): seed for lab, seed in stored.seeds.items()}
+    return RoomDecisions(None if stored.open is None else tuple(map(plain, stored.open))).seeded(seeds)
 
 
 def write(file: str | Path, room: RoomDecisions) -> None:
@@ -134,7 +136,8 @@ def write(file: str | Path, room: RoomDecisions) -> None:
         KitError: the file cannot be written.
     """
     place = Path(file)
-    stored = _Stored(FORMAT, None if room.open is None else list(room.open), dict(room.seeds))
+    seeds = {plain(lab): seed for lab, seed in room.seeds.items()}
+    stored = _Stored(FORMAT, None if room.open is None else [plain(lab) for lab in room.open], seeds)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         write_whole(place, msgspec.json.format(msgspec.json.encode(stored)).decode() + "\n")

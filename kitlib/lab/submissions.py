@@ -27,7 +27,7 @@ from kitlib.api.errors import KitError
 from kitlib.api.file_format import check_format
 from kitlib.lab.definition import SIMULATED, Definition, Ground, LabFolder
 from kitlib.lab.launch import course_source
-from kitlib.lab.moved import home_of
+from kitlib.lab.moved import home_of, plain
 from kitlib.lab.progress import FORMAT, Kind, Name, Points
 
 MAX_FILE = 64 << 20
@@ -108,20 +108,20 @@ class Submission:
 
 @lru_cache(maxsize=1)
 def course_labs() -> Mapping[str, Definition]:
-    """Return the labs of this installation by name; other labs cannot earn points."""
+    """Return the labs of this installation by name, without number; other labs cannot earn points."""
     return {
-        path.parent.name: LabFolder.read(path.parent).definition
+        plain(path.parent.name): LabFolder.read(path.parent).definition
         for path in sorted(course_source("labs").glob("*/lab.toml"))
     }
 
 
 @lru_cache(maxsize=1)
-def course_notebooks() -> frozenset[str]:
-    """Return the names of this installation's notebooks, whose predictions are in the same file."""
+def course_notebooks() -> Mapping[str, str]:
+    """Return name -> name with number of this installation's notebooks, whose predictions are in the same file."""
     try:
-        return frozenset(path.stem for path in course_source("notebooks").glob("*.ipynb"))
+        return {plain(path.stem): path.stem for path in sorted(course_source("notebooks").glob("*.ipynb"))}
     except KitError:
-        return frozenset()
+        return {}
 
 
 def shortened(text: str) -> str:
@@ -241,12 +241,12 @@ def _entry(reads: msgspec.json.Decoder[Submitted], line: bytes) -> Submitted:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         check_format(line, FORMAT)
         raise KitError(f"invalid entry: {shortened(str(error))}") from None
+    named, entry = entry.lab, msgspec.structs.replace(entry, lab=home_of(entry.lab, entry.task))
     lab = course_labs().get(entry.lab)
     if lab is None:
-        home = home_of(entry.lab, entry.task)
-        if home in course_notebooks():
-            return msgspec.structs.replace(entry, lab=home)  # exercises of notebooks give no points in the table
-        raise KitError(f"the course has no lab {shortened(entry.lab)!r}")
+        if entry.lab in course_notebooks():
+            return entry  # exercises of notebooks give no points in the table
+        raise KitError(f"the course has no lab {shortened(named)!r}")
     if entry.kind == "prediction" or (entry.kind in ("open", "help") and not entry.task):
         return entry
     task = next((task for task in lab.tasks if task.key == entry.task), None)

@@ -165,8 +165,8 @@ class Desk:
         """Return every prediction of the course."""
         found = [
             RoomQuestion(name, question.key, question.text, tuple(question.choices), question.unit)
-            for name in sorted(submissions.course_notebooks())
-            for question in content(name).questions.values()
+            for name, numbered in submissions.course_notebooks().items()
+            for question in content(numbered).questions.values()
         ]
         return found + [
             RoomQuestion(name, prediction.key, prediction.question, tuple(prediction.choices or ()), prediction.unit)

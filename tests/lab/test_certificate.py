@@ -10,6 +10,7 @@ from kitlib.lab import certificate, signing
 from kitlib.lab.certificate import CAPSTONE
 from kitlib.lab.definition import LabFolder
 from kitlib.lab.grader import prepare
+from kitlib.lab.launch import in_course
 from kitlib.lab.progress import Progress
 
 LABS = Path(__file__).parents[2] / "labs"
@@ -21,7 +22,7 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A key, and the progress of a learner who has solved the capstone."""
     place = tmp_path_factory.mktemp("room")
     signing.make_key(place / "key.pem")
-    folder = LabFolder.read(LABS / CAPSTONE, SEED)
+    folder = LabFolder.read(in_course("labs", CAPSTONE), SEED)
     cluster = prepare(folder)
     folder.answers().reference(cluster)
     progress = Progress(place / "ann")
@@ -41,7 +42,7 @@ def signed(room: Path) -> Path:
 
 def test_a_signed_page_is_verified(room: Path, signed: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["certificate", "verify", str(signed), "--key", str(room / "key.pem.pub")]) == 0
-    assert "Ann <b>: 16-capstone, 10 of 10 points" in capsys.readouterr().out
+    assert "Ann <b>: capstone, 10 of 10 points" in capsys.readouterr().out
     assert "<b>" not in signed.read_text().split("<script")[0], "the name is escaped"
     assert (room / "key.pem").stat().st_mode & 0o077 == 0
 
@@ -88,7 +89,7 @@ def test_an_unsigned_page_says_so(room: Path, tmp_path: Path) -> None:
 def test_a_certificate_names_the_account_that_earned_it(room: Path, signed: Path, tmp_path: Path) -> None:
     assert certificate.GOOD_FAITH in signed.read_text()
     sent = tmp_path / "sent.jsonl"
-    owned = '{"kind":"open","lab":"16-capstone","task":"","points":0,"of":0,"seconds":1,"details":{"owner":"%s"}}\n'
+    owned = '{"kind":"open","lab":"capstone","task":"","points":0,"of":0,"seconds":1,"details":{"owner":"%s"}}\n'
     sent.write_text(owned % "ann" + (room / "ann" / "progress.jsonl").read_text())
     statement = certificate.confirmed(sent, "Ann", "Bob")
     assert statement.earned_by == "ann" and "earned by the account ann" in certificate.page(statement)

@@ -13,7 +13,7 @@ from kitlib.api.errors import KitError
 from kitlib.lab import collected, report, signing
 from kitlib.lab.progress import Progress
 
-LAB = "01-make-it-guaranteed"
+LAB = "make-it-guaranteed"
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from kitlib.lab.feedback import page
 from kitlib.lab.progress import Progress
 from kitlib.lab.report import LearnerRow
 
-LAB = "01-make-it-guaranteed"
+LAB = "make-it-guaranteed"
 
 
 def test_a_page_says_what_was_reached_and_what_to_look_at_again() -> None:

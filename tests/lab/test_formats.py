@@ -22,7 +22,7 @@ from kitlib.study.sweeps import Results
 
 SAMPLES = Path(__file__).parent / "formats"
 VERSIONS = sorted(path.name for path in SAMPLES.iterdir())
-LAB = "01-make-it-guaranteed"
+LAB = "make-it-guaranteed"
 UPDATE = "is newer than 1, the newest that this kitlib reads: update kitlib"
 GRID = {"spread": [0, 10]}
 
@@ -75,7 +75,7 @@ class TestProgress:
 
 class TestRoom:
     def test_it_is_read(self, sample: Path) -> None:
-        assert room.read(sample / "room.json") == room.RoomDecisions((LAB,), {"03-sidecar-oom": 7})
+        assert room.read(sample / "room.json") == room.RoomDecisions((LAB,), {"sidecar-oom": 7})
 
     def test_a_newer_one_is_refused(self, tmp_path: Path) -> None:
         with pytest.raises(KitError, match=UPDATE):
@@ -148,7 +148,7 @@ class TestCourseFolder:
     def test_what_was_copied_before_is_known(self, sample: Path) -> None:
         """Without the record every old file would count as one that the learner has changed."""
         record = launch.recorded(sample / "kitlib-course.json")
-        assert sorted(record) == [f"labs/{LAB}/{name}" for name in ("check.py", "lab.ipynb", "lab.toml")]
+        assert sorted(record) == [f"labs/01-{LAB}/{name}" for name in ("check.py", "lab.ipynb", "lab.toml")]
         assert all(len(digest) == 64 for digest in record.values())
 
     def test_a_newer_one_is_refused_and_nothing_is_copied(self, tmp_path: Path) -> None:

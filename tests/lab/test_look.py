@@ -11,7 +11,7 @@ from kitlib.lab import Lab, look
 from kitlib.lab.grading_process import look_apart
 from kitlib.lab.progress import Progress
 
-LAB = "03-sidecar-oom"
+LAB = "sidecar-oom"
 
 
 def test_the_cluster_of_the_newest_call_is_shown(tmp_path: Path) -> None:

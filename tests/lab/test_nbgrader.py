@@ -13,6 +13,7 @@ from kitlib import cli
 from kitlib.api.errors import KitError
 from kitlib.lab import Lab
 from kitlib.lab.definition import LabFolder
+from kitlib.lab.launch import in_course
 from kitlib.lab.nbgrader import assignment, export, points
 from kitlib.lab.progress import Progress
 from kitlib.lab.report import read_learners
@@ -20,7 +21,7 @@ from tests import venvs
 
 ROOT = Path(__file__).parents[2]
 LABS = sorted(path.parent for path in (ROOT / "labs").glob("*/lab.toml"))
-FIRST = "01-make-it-guaranteed"
+FIRST = "make-it-guaranteed"
 
 
 @pytest.mark.parametrize("place", LABS, ids=lambda path: path.name)
@@ -48,7 +49,7 @@ def test_a_cells_value_is_what_the_cluster_is_worth(
     monkeypatch.chdir(tmp_path)
     lab = Lab(FIRST, seed=0, progress=Progress(tmp_path))
     assert points(FIRST, "guaranteed", lab) == 0
-    LabFolder.read(ROOT / "labs" / FIRST).answers().reference(lab.cluster)
+    LabFolder.read(in_course("labs", FIRST)).answers().reference(lab.cluster)
     assert points(FIRST, "guaranteed", lab) == 2
     assert "✓ The pod web is Guaranteed" in capsys.readouterr().out
 
@@ -64,7 +65,7 @@ def test_the_journal_that_a_cell_writes_is_replayed_and_forged_points_are_not_co
     points(FIRST, "guaranteed", lab)
     claimed = json.loads(Path("progress.jsonl").read_text())
     Path("progress.jsonl").write_text(json.dumps({**claimed, "points": 2}) + "\n")
-    LabFolder.read(ROOT / "labs" / FIRST).answers().reference(lab.cluster)
+    LabFolder.read(in_course("labs", FIRST)).answers().reference(lab.cluster)
     monkeypatch.chdir(places["honest"])
     for task in ("guaranteed", "cgroup"):
         points(FIRST, task, lab)

@@ -8,12 +8,12 @@ from kitlib.api.errors import KitError
 from kitlib.lab import Lab, report, submissions
 from kitlib.lab.definition import Ground, LabFolder
 from kitlib.lab.grader import prepare
-from kitlib.lab.launch import course_source
+from kitlib.lab.launch import in_course
 from kitlib.lab.progress import Progress
 from kitlib.lab.recheck import recheck
 from kitlib.lab.report import read_learners, to_csv, to_html, to_json
 
-FIRST, THIRD = "01-make-it-guaranteed", "03-sidecar-oom"
+FIRST, THIRD = "make-it-guaranteed", "sidecar-oom"
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_predictions_are_counted_by_the_first_answer_and_each_stands_in_the_json
     ann = Progress(tmp_path / "ann")
     for key, points, predicted in [("who", 0, "a"), ("who", 1, "b"), ("when", 1, "c"), ("why", 0, None)]:
         ann.record("prediction", THIRD, key, points, 1, predicted=predicted)
-    ann.record("prediction", "01-a-pod-becomes-cgroup-files", "class", 1, 1, predicted="Guaranteed")
+    ann.record("prediction", "a-pod-becomes-cgroup-files", "class", 1, 1, predicted="Guaranteed")
     rows = read_learners(tmp_path)
     assert rows[0].predictions[THIRD] == {"who": False, "when": True}, "a question that was given up is not answered"
     head, line = (text.split(",") for text in to_csv(rows).splitlines())
@@ -56,7 +56,7 @@ def test_predictions_are_counted_by_the_first_answer_and_each_stands_in_the_json
         >= {
             f"{THIRD} predictions right": "1",
             f"{THIRD} predictions answered": "2",
-            "01-a-pod-becomes-cgroup-files predictions right": "1",
+            "a-pod-becomes-cgroup-files predictions right": "1",
         }.items()
     )
     (found,) = json.loads(to_json(rows))
@@ -151,8 +151,8 @@ def _ends_at_bob(paths, recheck):
 
 
 def test_a_replay_is_on_what_the_lab_was_done_on(tmp_path):
-    name = "06-cpus-of-its-own"
-    folder, ground, progress = LabFolder.read(course_source("labs") / name), Ground("docker", 1), Progress(tmp_path)
+    name = "cpus-of-its-own"
+    folder, ground, progress = LabFolder.read(in_course("labs", name)), Ground("docker", 1), Progress(tmp_path)
     cluster = prepare(folder, ground)
     folder.answers(ground).reference(cluster)
     journal = list(cluster.journal)
@@ -164,10 +164,10 @@ def test_a_replay_is_on_what_the_lab_was_done_on(tmp_path):
 
 
 def test_a_replay_confirms_what_was_done_and_unmasks_what_was_written_in(tmp_path):
-    name = "01-make-it-guaranteed"
+    name = "make-it-guaranteed"
     honest, forged = Progress(tmp_path / "honest"), Progress(tmp_path / "forged")
     lab = Lab(name, progress=honest)
-    LabFolder.read(course_source("labs") / name, lab.seed).answers().reference(lab.cluster)
+    LabFolder.read(in_course("labs", name), lab.seed).answers().reference(lab.cluster)
     lab.check()
     forged.record("check", name, "guaranteed", 2, 2, journal=[])
     forged.record("check", name, "cgroup", 1, 1)
@@ -179,5 +179,5 @@ def test_a_replay_confirms_what_was_done_and_unmasks_what_was_written_in(tmp_pat
         " 2 claimed, 0 confirmed ",
         " 1 claimed, 0 confirmed ",
     ]
-    assert other.problems == ("line 3: the course has no lab '99-invented'",)
+    assert other.problems == ("line 3: the course has no lab 'invented'",)
     assert "the entry has no journal" in to_html([other, one]) and "not confirmed" in to_csv([other, one])

@@ -15,7 +15,7 @@ from kitlib.lab.room import RoomDecisions
 from kitlib.lab.room_view import ORDER, RoomView, seat, to_html, to_text
 from kitlib.lab.submissions import Details, Submitted, course_labs
 
-LAB = "01-make-it-guaranteed"
+LAB = "make-it-guaranteed"
 DEFINITION = course_labs()[LAB]
 TASKS = DEFINITION.tasks
 FIRST = TASKS[0]
@@ -38,7 +38,7 @@ def call(wanted: bool = True, at: float = NOW - 60) -> Submitted:
     return Submitted("help", LAB, "", 0, 0, at, Details(wanted=wanted))
 
 
-NOTEBOOK = "01-a-pod-becomes-cgroup-files"
+NOTEBOOK = "a-pod-becomes-cgroup-files"
 ALL_HINTS = [hint(FIRST, number + 1) for number in range(len(FIRST.hints))]
 
 
@@ -53,7 +53,7 @@ ALL_HINTS = [hint(FIRST, number + 1) for number in range(len(FIRST.hints))]
         ([check(FIRST, 0, at=NOW - 900 + n) for n in range(6)], "stuck", "6 checks without success, for 15 min"),
         ([check(FIRST, 0, at=NOW - 1200)], "quiet", "nothing for 20 minutes"),
         ([*ALL_HINTS, *[check(task) for task in TASKS]], "done", "all tasks solved"),
-        ([*[check(task) for task in TASKS], opened("02-throttled-on-an-idle-node")], "works", ""),
+        ([*[check(task) for task in TASKS], opened("throttled-on-an-idle-node")], "works", ""),
         ([opened(NOTEBOOK)], "reads", ""),
         ([opened(NOTEBOOK, at=NOW - 1200)], "quiet", "nothing for 20 minutes"),
         ([call(at=NOW - 180)], "help", "asks for help since 3 min"),
@@ -146,7 +146,7 @@ def test_the_command_opens_closes_and_shows(tmp_path: Path, capsys: pytest.Captu
     [
         (["--open", "99"], "no lab '99'; valid values"),
         (["--seed", "01"], "--seed 01: must have the form LAB=N"),
-        (["--seed", "01=x"], "seed of 01-make-it-guaranteed: must be a whole number"),
+        (["--seed", "01=x"], "seed of make-it-guaranteed: must be a whole number"),
         (["--watch", "0"], "--watch: must be a number, 1 or more, got '0'"),
         (["-o", "room.txt"], "a name ending in .html is expected"),
     ],

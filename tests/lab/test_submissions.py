@@ -17,7 +17,7 @@ from kitlib.lab import submissions
 from kitlib.lab.progress import Progress
 from kitlib.lab.report import LearnerRow, read_learners, to_csv, to_html
 
-LAB = "01-make-it-guaranteed"
+LAB = "make-it-guaranteed"
 GOOD = {"kind": "check", "lab": LAB, "task": "guaranteed", "points": 2, "of": 2, "seconds": 1e9, "details": {}}
 WEB = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}}
 
@@ -243,12 +243,12 @@ def test_the_learners_own_bar_passes_over_what_is_no_entry(tmp_path: Path) -> No
 
 
 def test_the_assignments_that_nbgrader_collected_are_one_row(tmp_path: Path) -> None:
-    for lab, content in ((LAB, line()), ("03-sidecar-oom", b"[1, 2]\n"), ("nothing", line())):
+    for lab, content in ((LAB, line()), ("sidecar-oom", b"[1, 2]\n"), ("nothing", line())):
         (tmp_path / "ann" / lab).mkdir(parents=True)
         (tmp_path / "ann" / lab / "progress.jsonl").write_bytes(content)
     row = table(tmp_path)["ann"]
     assert row.labs == {LAB: (2, 2)}
-    assert len(row.problems) == 1 and row.problems[0].startswith("03-sidecar-oom: the file has no valid entry")
+    assert len(row.problems) == 1 and row.problems[0].startswith("sidecar-oom: the file has no valid entry")
 
 
 def test_a_linked_assignment_is_not_followed(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ from kitlib.lab.progress import Progress
 from kitlib.lab.submissions import course_labs
 from kitlib.workshop.desk import Desk, Settings
 
-FIRST, SECOND = "01-make-it-guaranteed", "03-sidecar-oom"
-NOTEBOOK = "01-a-pod-becomes-cgroup-files"
+FIRST, SECOND = "make-it-guaranteed", "sidecar-oom"
+NOTEBOOK = "a-pod-becomes-cgroup-files"
 PEOPLE = {"ada": "Ada", "ada-2": "Ada", "bob": "Bob", "cy": "Cy", "dee": "Dee"}
 
 
@@ -101,7 +101,7 @@ def test_labs_are_closed_and_opened(desk: Desk) -> None:
 
 
 def test_a_call_for_help_in_a_notebook_names_the_notebook(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    name = "01-a-pod-becomes-cgroup-files"
+    name = "a-pod-becomes-cgroup-files"
     monkeypatch.delenv("KITLIB_ROOM", raising=False)
     lesson = Lesson(name, "simulated", progress=Progress(desk.settings.learners / "bob"))
     assert "call_for_help" not in lesson._repr_html_(), "without a room there is no trainer"

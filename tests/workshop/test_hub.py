@@ -98,7 +98,7 @@ def test_the_instructors_table_is_made_from_the_learners_folder(place: Place, fo
     kitlib = str(Path(place.python).with_name("kitlib"))
     table = done([kitlib, "lab-report", str(place.folder / "learners")], place.folder, env=place.environment)
     assert [line.split(",")[0] for line in table.splitlines()] == ["learner", *LEARNERS]
-    assert "01-make-it-guaranteed points" in table
+    assert "make-it-guaranteed points" in table
 
 
 def test_what_a_learner_takes_with_server_and_kernel(
@@ -151,9 +151,9 @@ def test_the_trainer_sees_everybody_and_a_learners_cluster(found: list[dict[str,
     board = trainer.board()
     assert [
         (one["learner"], one["name"], one["lab"]) for one in sorted(board["seats"], key=lambda seat: seat["learner"])
-    ] == [(account, account.title(), "01-make-it-guaranteed") for account in LEARNERS]
+    ] == [(account, account.title(), "make-it-guaranteed") for account in LEARNERS]
     assert board["good_faith"] and not board["problem"]
-    assert "01-make-it-guaranteed, variant" in (shown := trainer.session.get(f"{trainer.room}look/ada").text)
+    assert "make-it-guaranteed, variant" in (shown := trainer.session.get(f"{trainer.room}look/ada").text)
     assert "POD " in shown and "EVENTS" in shown
     assert "has not run anything yet" in trainer.session.get(f"{trainer.room}look/eve").text
 
@@ -182,7 +182,7 @@ def test_the_room_votes_without_accounts_and_a_hundred_votes_of_one_browser_coun
 ) -> None:
     vote = f"{trainer.room}vote/"
     voters = [hub_client.session() for _ in range(2)]  # the room has one place, so two browsers may vote
-    question = {"place": "12-the-schedulers-pipeline", "key": "winner"}
+    question = {"place": "the-schedulers-pipeline", "key": "winner"}
     assert [one.get(vote).status_code for one in voters] == [200, 200]
     late = hub_client.session()
     assert late.get(vote).status_code == 429 and late.post(f"{vote}cast", json={"answer": "half"}).status_code == 403

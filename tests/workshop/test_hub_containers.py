@@ -114,7 +114,7 @@ def test_a_kernel_that_takes_more_is_killed_and_the_server_stays(found: list[dic
 
 def test_what_was_done_is_kept_in_the_learners_folder(found: list[dict[str, Any]], place: Place) -> None:
     for name in LEARNERS:
-        assert "01-make-it-guaranteed" in (place.folder / "in-containers" / name / "progress.jsonl").read_text()
+        assert '"make-it-guaranteed"' in (place.folder / "in-containers" / name / "progress.jsonl").read_text()
 
 
 def test_at_logout_the_container_vanishes(found: list[dict[str, Any]], place: Place, hub: str, client: Any) -> None:

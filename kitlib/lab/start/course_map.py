@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kitlib.lab.launch import START, course_source
+from kitlib.lab.moved import plain
 from kitlib.lab.progress import Progress
 
 WORDS_PER_MINUTE = 200
@@ -61,7 +62,7 @@ class Card:
     Attributes:
         kind: "notebook" or "lab".
         number: "01".
-        name: key of its progress.
+        name: name of its file or folder.
         title: title in its heading.
         question: its question, or the incident of a lab.
         minutes: duration in minutes.
@@ -141,7 +142,7 @@ def first_path(progress: Progress) -> list[Stop]:
 
 def continue_with(cards: Sequence[Card], progress: Progress) -> Card | None:
     """Return the most recently used card that is not done, else the first new one; None if all are done."""
-    by_name = {card.name: card for card in cards}
+    by_name = {plain(card.name): card for card in cards}
     last = ""
     for entry in progress.entries():
         if entry.lab in by_name:
@@ -178,7 +179,7 @@ def _notebook(path: Path, scores: dict[str, tuple[float, float]]) -> Card:
     question = next(iter(re.findall(r"^> (.+)$", prose, re.M)), "").replace("`", "")  # a card shows plain text
     number, _, title = heading.partition(" · ")
     asked = sum(len(_ASKED.findall(source)) for source in code)
-    right, answered = scores.get(path.stem, (0.0, 0.0))
+    right, answered = scores.get(plain(path.stem), (0.0, 0.0))
     return Card(
         "notebook",
         path.stem.partition("-")[0],
@@ -216,7 +217,7 @@ def _lab(path: Path, scores: dict[str, tuple[float, float]]) -> Card:
     name = path.parent.name
     parts = [*data.get("tasks", ()), *data.get("predictions", ())]
     total = sum(float(part.get("points", 1)) for part in parts)
-    done, of = scores.get(name, (0.0, 0.0))
+    done, of = scores.get(plain(name), (0.0, 0.0))
     return Card(
         "lab",
         name[:2],
