@@ -63,8 +63,7 @@ def test_a_pure_room_imports_only_the_standard_library_numpy_and_msgspec(room: s
             reads_yaml = path.name.startswith("serialize") or path.name == "yaml_reader.py"
             lazy_yaml = top in ("yaml", "ryml") and reads_yaml and not at_the_top
             lazy_re2 = top == "re2" and path.name == "re2.py" and not at_the_top  # where it is missing, our own does it
-            # a frame is made on request, and an object whose schema has a pattern is held against it where that can be
-            asked_for = top in ("pandas", "jsonschema") and not at_the_top
+            asked_for = top == "pandas" and not at_the_top  # a frame is made on request
             locks = top == "threading" and path.name in (
                 "convert.py",
                 "collector.py",

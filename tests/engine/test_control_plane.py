@@ -130,6 +130,23 @@ def test_errors_are_of_the_same_kind_with_the_same_words(cluster: Any) -> None:
     cluster.delete("Namespace", "team")
 
 
+def test_a_custom_resource_is_held_against_its_schema(cluster: Any) -> None:
+    """What the control plane needs for it is in the image."""
+    size = {"type": "integer", "maximum": 3}
+    spec = {"type": "object", "properties": {"size": size, "name": {"type": "string", "pattern": "^a+$"}}}
+    version = {"name": "v1", "served": True, "storage": True}
+    version["schema"] = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
+    names = {"plural": "boxes", "singular": "box", "kind": "Box"}
+    definition = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}
+    head = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+    cluster.apply({**head, "metadata": {"name": "boxes.example.com"}, "spec": definition})
+    box = {"apiVersion": "example.com/v1", "kind": "Box", "metadata": {"name": "b"}}
+    with pytest.raises(Invalid, match="should be less than or equal to 3"):
+        cluster.apply({**box, "spec": {"size": 4}})
+    cluster.apply({**box, "spec": {"size": 3, "name": "aa"}})
+    assert to_dict(cluster.get("Box", "b"))["spec"]["size"] == 3
+
+
 def test_what_is_watched_comes_in_order_and_a_copy_is_not_written_to(cluster: Any) -> None:
     watch = cluster.watch("Pod")
     name = cluster.apply(pod())[0].name

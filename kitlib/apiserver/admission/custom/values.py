@@ -14,10 +14,9 @@ from typing import Any
 from kitlib.api.field_errors import Errors, FieldError, invalid, not_supported, required, too_long_value, too_many
 from kitlib.apiserver.admission.custom.lists import validate_lists
 from kitlib.apiserver.admission.custom.rules import broken_rules
+from kitlib.apiserver.admission.custom.violations import BrokenKeyword, violations
 from kitlib.apiserver.validation.custom_resource_rules import has_rules
 from kitlib.apiserver.validation.custom_resource_structural import KEYS, Schema, below, parts
-from kitlib.cel.re2 import PatternError, compiled
-from kitlib.cel.string_formats import has_format
 
 MAX_TOLD = 1000
 """The maximum number of reported violations; a long list may have a million."""
@@ -35,13 +34,12 @@ def validate_values(schema: Schema, data: dict[str, Any], old: dict[str, Any] | 
         The violations with their field paths, at most `MAX_TOLD` of each kind.
     """
     errors: dict[str, FieldError] = {}  # each missing field's violation lists all missing ones
-    violations = _validator(json.dumps(_json_schema(schema), sort_keys=True)).iter_errors(data)
     blocking = False
-    for one in islice(violations, MAX_TOLD):
-        if old is not None and _is_unchanged(schema, data, old, one.absolute_path):
+    for one in islice(violations(_rules(json.dumps(schema, sort_keys=True)), data), MAX_TOLD):
+        if old is not None and _is_unchanged(schema, data, old, one.path):
             continue
-        blocking = blocking or one.validator in _BLOCKING
-        path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in one.absolute_path).lstrip(".")
+        blocking = blocking or one.rule in _BLOCKING
+        path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in one.path).lstrip(".")
         errors.update((str(error), error) for error in _field_errors(one, path))
     ordered = sorted(errors.values(), key=lambda error: error.field)
     if old is None or not validate_lists(old, schema):  # errors of the stored object are accepted
@@ -89,9 +87,9 @@ _NOT_CHECKED += "correct the existing errors to complete validation"
 """Source: customresource/validator.go hasBlockingErr."""
 
 
-def _field_errors(one: Any, path: str) -> Iterator[FieldError]:
+def _field_errors(one: BrokenKeyword, path: str) -> Iterator[FieldError]:
     """Convert a violation to field errors. Source: kubeOpenAPIResultToFieldErrors; messages of go-openapi/errors."""
-    rule, bound, found = one.validator, one.validator_value, one.instance
+    rule, bound, found = one.rule, one.bound, one.found
     if rule == "required":
         yield from (required(f"{path}.{name}".lstrip(".")) for name in bound if name not in found)
     elif rule == "enum":
@@ -111,8 +109,7 @@ def _field_errors(one: Any, path: str) -> Iterator[FieldError]:
     elif rule in _WHOLE:
         yield invalid("<nil>", "", f'"{path}" {_WHOLE[rule]}')
     else:
-        words = _WORDS[rule].format(bound) if rule in _WORDS else one.message
-        yield invalid(path, found, f"{path} in body {words}")
+        yield invalid(path, found, f"{path} in body {_WORDS[rule].format(bound)}")
 
 
 _WORDS = {
@@ -136,33 +133,9 @@ _WHOLE = {
 """Keywords whose violations have no field. Source: kube-openapi pkg/validation/validate/schema_messages.go."""
 
 
-def _matches(validator: Any, pattern: str, value: Any, schema: Any) -> Iterator[Any]:
-    """Check `pattern` with RE2, whose time is linear in the text. Source: go-openapi/validate Pattern."""
-    from jsonschema import ValidationError  # type: ignore[import-untyped,unused-ignore]
-
-    if isinstance(value, str):
-        try:
-            fits = compiled(pattern)(value)
-        except PatternError:
-            fits = False
-        if not fits:
-            yield ValidationError("")
-
-
-def _has_format(validator: Any, name: str, value: Any, schema: Any) -> Iterator[Any]:
-    """Check the `format` of a string. Source: kube-openapi validate FormatOf."""
-    from jsonschema import ValidationError  # type: ignore[import-untyped,unused-ignore]
-
-    if isinstance(value, str) and not has_format(value, name):
-        yield ValidationError("")
-
-
 @lru_cache(maxsize=128)
-def _validator(schema: str) -> Any:
-    import jsonschema  # type: ignore[import-untyped,unused-ignore]
-
-    kind = jsonschema.validators.extend(jsonschema.Draft202012Validator, {"pattern": _matches, "format": _has_format})
-    return kind(json.loads(schema))
+def _rules(schema: str) -> Any:
+    return _json_schema(json.loads(schema))
 
 
 def _json_schema(schema: Any) -> Any:
