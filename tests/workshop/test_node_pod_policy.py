@@ -30,6 +30,9 @@ OWNER = PodOwner("host/1:2", "run", {"apiVersion": "v1", "kind": "Pod", "name": 
 PODS = {
     "a node": node_pod("p", "node-1", MACHINE, OPTIONS, OWNER),
     "a node with systemd": node_pod("p", "node-1", MACHINE, OPTIONS, OWNER, systemd=True),
+    "a node with a user namespace": node_pod(
+        "p", "node-1", MACHINE, replace(OPTIONS, spec={"hostUsers": False}), OWNER
+    ),
     "a control plane": control_pod("p", OPTIONS, OWNER),
 }
 

@@ -24,8 +24,8 @@ from kitlib.cluster.nodes.config import node_config
 from kitlib.cluster.nodes.container_processes import ContainerProcesses
 from kitlib.cluster.nodes.container_streams import ContainerStreams
 from kitlib.cluster.nodes.file_watch import FileWatch
-from kitlib.cluster.nodes.handle import NodeHandle
-from kitlib.cluster.nodes.interfaces import NodeFacts, Record
+from kitlib.cluster.nodes.handle import NodeFacts, NodeHandle
+from kitlib.cluster.nodes.interfaces import Record
 from kitlib.cluster.nodes.kernel_log import lines_of_node
 from kitlib.cluster.nodes.object_sync import ObjectSync
 from kitlib.cluster.nodes.origin import CPUS, Origin, host_refusals
@@ -99,6 +99,7 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
             "start", timeout=BEGINS, version=protocol.VERSION, config=protocol.config_to_data(config)
         )
         check_node(config, self.facts["version"])
+        container.check(self.facts)
         self._cgroupfs = RemoteCgroupFS(self.link, self.facts["version"])
         room = shortage(self.register(datetime.now(UTC)))
         self.fidelity = [*notes, *self.facts["limits"], *filter(None, [room])]

@@ -1,10 +1,39 @@
-"""The owner's handle of a node that runs elsewhere."""
+"""The owner's handle of a node that runs elsewhere, and the facts that the node reports."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, TypedDict
 
+from kitlib.kubelet.cm.cgroup_tree import Version
 from kitlib.node.real.link import Conversation
+
+
+class NodeFacts(TypedDict, total=False):
+    """The facts that a node reports when its kubelet has started.
+
+    Attributes:
+        version: the cgroup version.
+        controllers: the available cgroup controllers.
+        lowest_score: the lowest oom_score_adj that the node may set.
+        kernel: the release of the kernel.
+        systemd: the version of systemd; "" without systemd.
+        cpus: the ids of the allowed processors.
+        root_mapped: whether root of the node is another user on the machine (user namespace).
+        limits: sentences about features that the host does not grant.
+        seconds: the current time of the node's clock, in seconds.
+        began: the time of the kernel log's clock when the node's clock started, in seconds.
+    """
+
+    version: Version
+    controllers: list[str]
+    lowest_score: int
+    kernel: str
+    systemd: str
+    cpus: list[int]
+    root_mapped: bool
+    limits: list[str]
+    seconds: float
+    began: float
 
 
 class NodeHandle(Protocol):
@@ -18,6 +47,10 @@ class NodeHandle(Protocol):
     @property
     def link(self) -> Conversation:
         """The connection to the node."""
+        ...
+
+    def check(self, facts: NodeFacts) -> None:
+        """Check that the node has what its container was to give it. Raises: KitError."""
         ...
 
     def close(self) -> None:

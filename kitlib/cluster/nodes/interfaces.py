@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol, TypedDict
+from typing import TYPE_CHECKING, Protocol
 
 from kitlib.api.core import Node as NodeObject
 from kitlib.api.errors import KitError
@@ -244,29 +244,3 @@ class KernelNode(ClusterNode, Protocol):
     def usage(self, path: str) -> int:
         """Return the bytes of memory of a cgroup and its descendants."""
         ...
-
-
-class NodeFacts(TypedDict, total=False):
-    """The facts that a node reports when its kubelet has started.
-
-    Attributes:
-        version: the cgroup version.
-        controllers: the available cgroup controllers.
-        lowest_score: the lowest oom_score_adj that the node may set.
-        kernel: the release of the kernel.
-        systemd: the version of systemd; "" without systemd.
-        cpus: the ids of the allowed processors.
-        limits: sentences about features that the host does not grant.
-        seconds: the current time of the node's clock, in seconds.
-        began: the time of the kernel log's clock when the node's clock started, in seconds.
-    """
-
-    version: Version
-    controllers: list[str]
-    lowest_score: int
-    kernel: str
-    systemd: str
-    cpus: list[int]
-    limits: list[str]
-    seconds: float
-    began: float

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kitlib.api.errors import KitError
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.cluster.nodes.provisioner import Connect, Held, Show
 from kitlib.kubelet.cm.node_config import NodeConfig
@@ -24,6 +25,17 @@ from kitlib.node.real import image as images
 from kitlib.node.real import reaper
 from kitlib.node.real.container import Privilege
 from kitlib.node.real.link import Link
+
+USER_NAMESPACE = "KITLIB_NODES_USER_NAMESPACE"
+"""Environment variable: "required" = nodes have a user namespace, or do not start."""
+
+
+def _user_namespace() -> dict[str, bool]:
+    """Return the field of a pod that KITLIB_NODES_USER_NAMESPACE requests. Raises: KitError."""
+    wanted = os.environ.get(USER_NAMESPACE, "")
+    if wanted not in ("", "required"):
+        raise KitError(f"{USER_NAMESPACE}: must be 'required' or empty, got {wanted!r}")
+    return {manifest.HOST_USERS: False} if wanted else {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +68,7 @@ class PodProvisionOptions:
             privilege=self.privilege,
             requests=dict(manifest.REQUESTS if self.requests is None else self.requests),
             deadline=self.deadline,
-            spec=self.pod,
+            spec={**_user_namespace(), **self.pod},
             machines=self.machines,
         )
 

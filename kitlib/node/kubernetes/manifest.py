@@ -40,11 +40,13 @@ Machines = Literal["preferred", "required"]
 """The strictness of node pods about the machines that are set aside: preferred or required."""
 GRACE = 1
 """Grace period of a node pod in seconds: a node has no data to save."""
+HOST_USERS = "hostUsers"
+"""The field that gives a pod a user namespace if it is false; runtimes that do not know it ignore it."""
 PLACEMENT = (
     *("nodeSelector", "tolerations", "affinity", "topologySpreadConstraints", "schedulerName", "priorityClassName"),
-    *("runtimeClassName", "imagePullSecrets"),
+    *("runtimeClassName", "imagePullSecrets", HOST_USERS),
 )
-"""Fields of the pod's spec that a user may set: only the node's placement and the pull of its image."""
+"""Fields of the pod's spec that a user may set: only the node's placement, the pull of its image, a user namespace."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +87,8 @@ class PodOptions:
         unknown = sorted(set(self.spec) - set(PLACEMENT))
         if unknown:
             raise KitError(f"pod: {', '.join(unknown)}: cannot be set; valid fields: {', '.join(PLACEMENT)}")
+        if self.spec.get(HOST_USERS, False) is not False:
+            raise KitError(f"pod: {HOST_USERS}: must be false or omitted, got {self.spec[HOST_USERS]!r}")
 
 
 @dataclass(frozen=True)

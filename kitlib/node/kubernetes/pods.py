@@ -13,7 +13,7 @@ import os
 import platform
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -51,12 +51,27 @@ class NodePod:
         pod: name of the pod.
         id: id of the container, as in the machine's cgroup paths and kernel log.
         link: the container's streams.
+        maps_users: whether the pod asked for a user namespace (`hostUsers: false`).
     """
 
     api: Api
     pod: str
     id: str
     link: Link
+    maps_users: bool = False
+
+    def check(self, facts: Mapping[str, Any]) -> None:
+        """Check from inside the node that `hostUsers: false` had an effect: old runtimes ignore it without an error.
+
+        Raises:
+            KubernetesError: root of the node is root of the machine.
+        """
+        if self.maps_users and not facts.get("root_mapped"):
+            raise KubernetesError(
+                f"pod {self.api.namespace}/{self.pod}: spec.hostUsers: false had no effect: user 0 of the node is user "
+                "0 of the machine (/proc/self/uid_map in the node). It requires Linux 6.3, containerd 2.0 and runc 1.2 "
+                "on the machine; update them, or omit hostUsers"
+            )
 
     def close(self) -> None:
         """End the node and delete its pod; an unreachable cluster is not an error."""
@@ -134,7 +149,8 @@ def start(
         running = _wait(api, node, name, timeout, given_up or threading.Event())
         held = link(node, _attach(api, node, name))
         statuses = running["status"]["containerStatuses"]
-        return NodePod(api, name, str(statuses[0].get("containerID") or "").rpartition("//")[2] or name, held)
+        identity = str(statuses[0].get("containerID") or "").rpartition("//")[2] or name
+        return NodePod(api, name, identity, held, body["spec"].get(manifest.HOST_USERS) is False)
     except BaseException as error:  # also KeyboardInterrupt: the pod must not be left
         if held is not None:
             held.close()

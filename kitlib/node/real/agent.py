@@ -319,6 +319,7 @@ class Agent:
             "kernel": os.uname().release,
             "systemd": version_of_systemd,
             "cpus": sorted(os.sched_getaffinity(0)),
+            "root_mapped": capabilities.in_user_namespace(),
             "limits": [*self._lacking, *capabilities.limits(cgroups, wanted.machine, lowest), *swaps],
             "seconds": self.clock(),
             "began": self._began,

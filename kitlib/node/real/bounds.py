@@ -92,6 +92,11 @@ def _enter_cgroup(bounds: Bounds) -> list[str]:
     """Create the node's root cgroup below the container's, limit it, move into it and unshare the cgroup namespace."""
     root = own_cgroup(_text("/proc/self/mountinfo"), _text("/proc/self/cgroup"))
     mounts.make_writable(MOUNT)
+    if not os.access(root, os.W_OK):
+        raise KitError(
+            f"{root}: root of this node does not own its cgroup, as in a user namespace whose runtime mounts the "
+            "cgroups read-only: configure cgroup_writable = true in containerd, or omit hostUsers: false"
+        )
     pids = _text(f"{root}/cgroup.procs").split()
     # A process of another pid namespace reads as 0: it cannot be moved from here.
     if "0" in pids:

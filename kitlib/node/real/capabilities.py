@@ -24,6 +24,7 @@ USED = {
 }
 """The effect of a missing controller, by controller that the kubelet uses."""
 _SCORE = "/proc/self/oom_score_adj"
+_UID_MAP = "/proc/self/uid_map"
 _EVERYBODY = 2**32 - 1
 
 
@@ -58,9 +59,9 @@ def _set(score: int) -> bool:
 
 
 def in_user_namespace() -> bool:
-    """Return whether this node's users are mapped to others of the host, by a rootless engine or userns-remap."""
+    """Return whether this node's users are mapped to others of the host (rootless, userns-remap, hostUsers)."""
     try:
-        with open("/proc/self/uid_map") as file:
+        with open(_UID_MAP) as file:
             return file.read().split() != ["0", "0", str(_EVERYBODY)]
     except OSError:  # a kernel without user namespaces
         return False

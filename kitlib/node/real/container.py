@@ -14,7 +14,7 @@ import os
 import platform
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -82,6 +82,9 @@ class NodeContainer:
     id: str
     link: Link
     lacking: tuple[str, ...] = ()
+
+    def check(self, facts: Mapping[str, Any]) -> None:
+        """Accept the node: `lacking` says what the engine refused."""
 
     def close(self) -> None:
         """End the node; returns when its container is gone, by force after `_GONE_WITHIN` seconds.

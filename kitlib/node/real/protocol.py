@@ -126,6 +126,7 @@ class AgentFacts(msgspec.Struct, frozen=True):
     limits: list[str]
     seconds: float
     began: float
+    root_mapped: bool = False
 
 
 class ProcessReport(msgspec.Struct, frozen=True):

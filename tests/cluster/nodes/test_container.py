@@ -88,6 +88,8 @@ class Held:
     def __init__(self) -> None:
         self.link = Lines()
 
+    def check(self, facts: object) -> None: ...
+
     def close(self) -> None:
         self.link._over()
 

@@ -24,7 +24,7 @@ from kitlib.node.kubernetes import client as clients
 from kitlib.node.kubernetes import manifest
 from kitlib.node.real.link import NodeGone
 from kitlib.node.simulated.runtime import SimulatedRuntime
-from tests.cluster.nodes.hosting import NAMESPACE, Hosting, hosting, names
+from tests.cluster.nodes.hosting import FACTS, NAMESPACE, Hosting, hosting, names
 
 MEMORY, OVERHEAD = 1 << 30, 96 << 20
 
@@ -75,6 +75,29 @@ def test_a_node_pod_asks_for_the_least(host: Hosting) -> None:
         assert not context.privileged and context.read_only_root_filesystem
         assert all(volume.empty_dir is not None for volume in spec.volumes)
         assert not (spec.host_network or spec.host_pid or spec.host_ipc)
+
+
+@pytest.mark.parametrize("asked", ["argument", "environment"])
+def test_a_user_namespace_is_given_or_the_node_does_not_start(
+    host: Hosting, monkeypatch: pytest.MonkeyPatch, asked: str
+) -> None:
+    options: dict[str, Any] = {"pod": {"hostUsers": False}} if asked == "argument" else {}
+    if not options:
+        monkeypatch.setenv("KITLIB_NODES_USER_NAMESPACE", "required")
+    with pytest.raises(KitError, match=r"spec.hostUsers: false had no effect: user 0 of the node is user 0 of"):
+        start(host, **options)
+    assert host.pods() == []
+    monkeypatch.setitem(FACTS, "root_mapped", True)
+    with start(host, **options):
+        assert [pod.spec.host_users for pod in host.pods()] == [False]
+
+
+def test_a_wish_about_users_that_cannot_be_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(KitError, match="pod: hostUsers: must be false or omitted, got True"):
+        manifest.PodOptions(image="nodes:1", deadline=3600, spec={"hostUsers": True})
+    monkeypatch.setenv("KITLIB_NODES_USER_NAMESPACE", "yes")
+    with pytest.raises(KitError, match="must be 'required' or empty, got 'yes'"):
+        Cluster.kubernetes(1)
 
 
 def test_a_control_plane_may_have_a_pod_of_its_own(host: Hosting) -> None:

@@ -82,6 +82,26 @@ def test_a_controller_that_is_not_there_is_said_with_what_does_not_hold(
     ]
 
 
+@pytest.mark.parametrize(
+    ("uid_map", "mapped"),
+    [
+        ("         0          0 4294967295\n", False),
+        ("         0      65536      65536\n", True),
+        ("         0       1000          1\n         1     100000      65536\n", True),
+        (None, False),
+    ],
+    ids=["the machine's users", "hostUsers: false", "a rootless engine", "a kernel without user namespaces"],
+)
+def test_a_node_reads_from_inside_whether_its_users_are_the_machines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uid_map: str | None, mapped: bool
+) -> None:
+    file = tmp_path / "uid_map"
+    if uid_map is not None:
+        file.write_text(uid_map)
+    monkeypatch.setattr(capabilities, "_UID_MAP", str(file))
+    assert capabilities.in_user_namespace() is mapped
+
+
 def test_huge_pages_are_missed_only_where_the_node_was_to_have_some(tmp_path: Path) -> None:
     machine = MachineInfo(cores=1, memory=2**30, huge_pages=(HugePages(2**21, 4), HugePages(2**30, 0)))
     without = tree(tmp_path, "cpuset cpu memory pids")

@@ -34,7 +34,7 @@ from kitlib.cluster.control_plane.options import ClusterOptions
 from kitlib.cluster.control_plane.real_clock import RealClock
 from kitlib.cluster.control_plane.realtime import RealTimeCluster
 from kitlib.cluster.nodes.container import ContainerNode, container_node_config
-from kitlib.cluster.nodes.interfaces import NodeFacts
+from kitlib.cluster.nodes.handle import NodeFacts
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.node.real import protocol
 from kitlib.node.real.link import Lines

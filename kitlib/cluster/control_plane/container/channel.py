@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from kitlib.cluster.control_plane.container import wire
 from kitlib.node.real.link import Conversation, Misbehaved
@@ -61,6 +62,9 @@ class RemoteHandle:
 
     def __init__(self, link: Channel, end: Callable[[str], None]) -> None:
         self.link, self._end = link, end
+
+    def check(self, facts: Mapping[str, Any]) -> None:
+        """Accept the node: its owner checks it."""
 
     def close(self) -> None:
         """Make the owner end the node."""

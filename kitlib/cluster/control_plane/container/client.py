@@ -32,7 +32,7 @@ from kitlib.cluster.control_plane.options import ClusterOptions
 from kitlib.cluster.control_plane.polling import PollingCluster
 from kitlib.cluster.control_plane.real_clock import TICK, RealClock
 from kitlib.cluster.nodes.container import ContainerNode, container_node_config
-from kitlib.cluster.nodes.interfaces import NodeFacts
+from kitlib.cluster.nodes.handle import NodeFacts
 from kitlib.cluster.nodes.kubelets import node_of
 from kitlib.cluster.nodes.plan import NodePlan, Nodes, plan
 from kitlib.cluster.nodes.provisioner import Provision, start_all

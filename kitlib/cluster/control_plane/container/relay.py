@@ -15,7 +15,7 @@ from kitlib.api.errors import KitError
 from kitlib.api.release import Release
 from kitlib.cluster.control_plane.container import wire
 from kitlib.cluster.nodes.container import container_node_config
-from kitlib.cluster.nodes.interfaces import NodeFacts
+from kitlib.cluster.nodes.handle import NodeFacts
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.cluster.nodes.provisioner import LinkedHandle, Provisioner
 from kitlib.kubelet.cm.node_config import NodeConfig

@@ -125,6 +125,8 @@ class Handle:
         far.start()
         self.link = connect(name, far.near)
 
+    def check(self, facts: object) -> None: ...
+
     def close(self) -> None:
         self.link.close()
         self._far.thread.join()
