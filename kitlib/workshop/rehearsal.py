@@ -12,6 +12,7 @@ import os
 import re
 import secrets
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -31,7 +32,7 @@ from kitlib.workshop import hub_client, roster
 
 ARRIVE = 10.0
 """Seconds within which all learners log in."""
-HUB_SECONDS, BEFOREHAND_SECONDS, STEP_SECONDS = 60.0, 600.0, 600.0
+HUB_SECONDS, BEFOREHAND_SECONDS, STEP_SECONDS, END_SECONDS = 60.0, 600.0, 600.0, 180.0
 SLOW_SERVER, SLOW_WIDGET, SLOW_CHECK = 20.0, 60.0, 30.0
 """Acceptable seconds for the last learner's page, first widget, and check."""
 LITTLE_MEMORY = 0.10
@@ -250,11 +251,20 @@ def _hub(config: Path, folder: Path, words: Mapping[str, str], expected: bool) -
     finally:
         process.terminate()
         try:
-            process.wait(HUB_SECONDS)
+            process.wait(END_SECONDS)
         except subprocess.TimeoutExpired:
             print("the hub does not end by itself and is killed", file=sys.stderr)
             process.kill()
             process.wait()
+            _kill_processes_of(folder)
+
+
+def _kill_processes_of(folder: Path) -> None:
+    """Kill the processes that a killed hub left (proxy, service, servers): their environment names `folder`."""
+    for environment in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):  # it has ended, or belongs to another user
+            if os.fsencode(folder) in environment.read_bytes():
+                os.kill(int(environment.parent.name), signal.SIGKILL)
 
 
 def _answers(session: Any, address: str) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 from pathlib import Path
 from unittest import mock
 
@@ -10,7 +12,7 @@ import pytest
 
 from kitlib import cli
 from kitlib.api.errors import KitError
-from kitlib.workshop.rehearsal import RehearsalResult, rehearse
+from kitlib.workshop.rehearsal import RehearsalResult, _kill_processes_of, rehearse
 from tests.workshop.hub import Place
 
 GB = 10**9
@@ -56,6 +58,17 @@ def test_the_memory_carries_so_many_learners() -> None:
 def test_processors_grow_with_the_time_that_is_too_long() -> None:
     (said,) = measured(seconds={**GOOD, "first check": [75.0]}).findings()
     assert said.endswith(", 5")  # 2 processors, 75 s instead of 30
+
+
+def test_a_killed_hub_leaves_no_process(tmp_path: Path) -> None:
+    left = subprocess.Popen(["sleep", "60"], env={"KITLIB_HUB_FOLDER": str(tmp_path / "learners")})
+    other = subprocess.Popen(["sleep", "60"], env={"KITLIB_HUB_FOLDER": "elsewhere"})
+    try:
+        _kill_processes_of(tmp_path)
+        assert left.wait(10) == -signal.SIGKILL and other.poll() is None
+    finally:
+        left.kill()
+        other.kill()
 
 
 def test_what_is_missing_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
