@@ -51,7 +51,6 @@ from kitlib.kubelet.cm.qos_container_manager import (
     qos_memory_protection,
     qos_requests,
 )
-from kitlib.kubelet.cm.systemd_properties import scope_files, slice_quota
 from kitlib.kubelet.config.settings import Driver
 from kitlib.kubelet.qos.policy import SANDBOX_OOM_SCORE_ADJ
 from kitlib.kubelet.qos.qos_class import QosClass, get_pod_qos, is_restartable_init
@@ -242,6 +241,8 @@ class Desired:
         # systemd rewrites the slice when a container's scope enters it, with the quota rounded up to whole percents.
         exact = config.cpu_quota
         if self.driver == "systemd" and exact is not None:
+            from kitlib.kubelet.cm.systemd_properties import slice_quota
+
             config = replace(config, cpu_quota=slice_quota(exact, self.settings.cpu_cfs_quota_period))
         why = reasons.pod(
             totals, self.settings.cpu_cfs_quota_period, pids, self.version, rounded=config.cpu_quota != exact
@@ -298,6 +299,8 @@ class Desired:
         path = container_cgroup(self._pod_path(pod, qos), identity, self.driver, runtime)
         # Below a scope crun makes one more cgroup on v2 and writes the exact values there; the scope shows systemd's.
         if path.endswith(".scope"):
+            from kitlib.kubelet.cm.systemd_properties import scope_files
+
             outer = scope_files(files, self.version, runtime.low_level, self.node.machine.max_pid)
             if runtime.low_level.nests and self.version == 2:
                 inner = Cgroup(
