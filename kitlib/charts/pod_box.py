@@ -15,8 +15,8 @@ from kitlib.charts.base import Row
 from kitlib.charts.svg import LETTER, Drawing, binary_ticks, decimal_ticks, fitted
 from kitlib.views.units import size
 
-TOP, HEIGHT, AXIS, PANEL = 84, 190, 40, 330
-"""Pixels above the boxes, of the scale, left of it for the ticks, and between panels that are stacked."""
+TOP, HEIGHT, AXIS, PANEL, OPEN = 84, 190, 40, 330, 8
+"""Pixels above the boxes, of the scale, left of it for the ticks, between stacked panels, and of an open lid above."""
 PANELS = (("cpu", "CPU"), ("memory", "Memory"))
 OUTLINES = {"Guaranteed": (3.5, ""), "Burstable": (1.5, ""), "BestEffort": (1.5, "5 4")}
 """QoS class -> width and dashes of the boxes' outline in pixels, so that no colour is needed."""
@@ -131,7 +131,7 @@ class _Panel:
         self.picture, self.resource, self.end, self.qos, self.still = picture, resource, end, qos, still
         self.left, self.top, self.room = left, top, room
         self.floor = top + TOP + HEIGHT
-        picture.text(left, top + TOP - 22, title, size=13, bold=True)
+        picture.text(left, top + TOP - 30, title, size=13, bold=True)
 
     def y(self, value: float) -> float:
         """Return the pixels of an amount from the top."""
@@ -154,10 +154,12 @@ class _Panel:
         request, limit = row[f"{self.resource}_request"], row[f"{self.resource}_limit"]
         weight, dash = OUTLINES[self.qos]
         floor, edge = self.floor, self.y(request or 0)
-        lid = self.y(limit) if limit is not None else self.top + TOP
+        lid = self.y(limit) if limit is not None else self.top + TOP - OPEN
         meet = request is not None and request == limit
         key = f"{place} {self.resource}"
         if request:
+            # the lines of the scale end at the box, so that they do not cross its text
+            self.picture.rect(x, edge, wide, floor - edge, "ground", key=f"{key} ground")
             self.picture.rect(x, edge, wide, floor - edge, "series-2", tint=22, key=f"{key} box")
             self.picture.rect(x, edge, wide, floor - edge, stroke="ink", weight=weight, dash=dash, key=f"{key} edge")
         for post in (x, x + wide):

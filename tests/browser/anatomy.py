@@ -29,7 +29,8 @@ MEASURE = """() => {
   for (const cell of cells) {
     if (cell.classList.contains("jp-MarkdownCell")) {
       const said = cell.innerText.trim();
-      const kind = said.startsWith("Predict:") && said.length < 600 ? "question" : "prose";
+      const drawn = [...cell.querySelectorAll("img")].some(one => high(one) > 40);
+      const kind = drawn ? "picture" : said.startsWith("Predict:") && said.length < 600 ? "question" : "prose";
       rows.push([kind, high(cell), said.slice(0, 60)]);
       continue;
     }

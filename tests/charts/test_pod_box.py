@@ -63,6 +63,16 @@ def test_what_is_not_set_has_neither_box_nor_limit_line():
     assert 'data-key="0 cpu box"' not in svg and "broken outline" in svg
 
 
+@pytest.mark.parametrize("resource", ["cpu", "memory"])
+def test_an_open_lid_is_above_every_line_of_the_scale(resource):
+    end = scale_end(resource, [row()])
+    ((cpu, _), (memory, _)) = re.findall(
+        r'<path d="M[\d.]+ ([\d.]+)H([\d.]+)"[^>]*stroke-dasharray="2 5"', drawn([row()])
+    )
+    y = float(cpu if resource == "cpu" else memory)
+    assert value_at(y, resource, end, width=720, count=1) > end
+
+
 def test_guaranteed_is_thick_and_besteffort_would_be_broken():
     same = row(cpu_request=500, cpu_limit=500, memory_request=2**28, memory_limit=2**28)
     assert 'stroke-width="3.5"' in drawn([same], "Guaranteed")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kitlib.charts.answers.frame import LINE, Answer, Sheet, answer_chart, ended, letters, ring, wrapped
 from kitlib.charts.base import Chart
-from kitlib.charts.svg import LETTER, Drawing, fitted
+from kitlib.charts.svg import Drawing, fitted
 
 _GAP, _DOWN, _HEAD = 26, 18, LINE
 STATES = {
@@ -53,7 +53,7 @@ def steps_chart(
     def draw(d: Sheet) -> None:
         left = 150 if any(cases) and not d.narrow else 0
         wide = d.width - 8.0 if d.narrow else min(230.0, (d.width - left - 8 - _GAP * (most - 1)) / most)
-        room = letters(wide - 30) if d.narrow else int((wide - 24) / LETTER)
+        room = letters(wide - (30 if d.narrow else 18))
         y = d.top
         for name, steps in cases.items():
             texts = [wrapped(step.what, room) for step in steps]

@@ -34,13 +34,13 @@ _LOWERED = show.steps(
 
 def _killed_of_two(answer: Any, cluster: Any) -> str:
     try:
-        made = cluster.pod("two")
+        made = cluster.pod("pair")
     except KitError:
-        return "The cluster has no pod two yet."
+        return "The cluster has no pod pair yet."
     states = {s.name: s.state.get("terminated", {}).get("reason", "") for s in made.status.container_statuses}
     killed = [name for name, reason in states.items() if reason == "OOMKilled"]
     return first_problem(
-        (sorted(states) != ["a", "b"], "The containers of the pod two must be called a and b."),
+        (sorted(states) != ["a", "b"], "The containers of the pod pair must be called a and b."),
         (killed != ["b"], f"Killed so far: {', '.join(killed) or 'none'}. Does only b have a limit, and exceed it?"),
         (str(answer) != "b", "Look at the container statuses: which container has the reason OOMKilled?"),
     )
@@ -140,12 +140,12 @@ EXERCISES = [
 from kitlib.lab import container
 
 both = [container("a", image="app"), container("b", image="app", memory_limit="80Mi")]
-two = pod("two", containers=both, restart="Never")
-for one in two["spec"]["containers"]:
+pair = pod("pair", containers=both, restart="Never")
+for one in pair["spec"]["containers"]:
     del one["command"]
-two["metadata"]["annotations"] = {"kitlib.dev/workload.a": "memory=60Mi", "kitlib.dev/workload.b": "memory=90Mi"}
-cluster.apply(two)
-lesson.wait(lambda: any(s.state.get("terminated") for s in cluster.pod("two").status.container_statuses), 60)
+pair["metadata"]["annotations"] = {"kitlib.dev/workload.a": "memory=60Mi", "kitlib.dev/workload.b": "memory=90Mi"}
+cluster.apply(pair)
+lesson.wait(lambda: any(s.state.get("terminated") for s in cluster.pod("pair").status.container_statuses), 60)
 answer = "b"
 """,
         "Each container has its own cgroup, so the kernel kills only processes of the container that "

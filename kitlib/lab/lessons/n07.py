@@ -165,7 +165,7 @@ EXERCISES = [
     ),
     Exercise(
         "exactly",
-        "The pod two requests 700m. Which request do you have to add to reach 1500m?",
+        "The pod large requests 700m. Which request do you have to add to reach 1500m?",
         _exactly,
         """
 cluster.apply(pod("more", cpu="800m"))

@@ -30,7 +30,7 @@ def _answers(seen: Findings) -> dict[str, list[show.TimeSpan | show.TimePoint]]:
     found: dict[str, list[show.TimeSpan | show.TimePoint]] = {}
     signs = {"evicted": "new", "gone": "try"}
     for row in seen["of"]:
-        word = row["answer"] if row["answer"] in signs else row["answer"][:3]
+        word = row["answer"] if row["answer"] in signs else "refused"
         found.setdefault(row["pod"], []).append(show.TimePoint(row["second"], signs.get(word, "end"), word))
     return found
 
@@ -85,8 +85,8 @@ QUESTIONS = [
         "What does the drain of the node n1 do?",
         choices=[GONE, REFUSED, AGAIN],
         answer_of=_drained,
-        why="The budget requires three healthy pods, and three exist. So the API server answers every "
-        "eviction with 429, and kubectl tries again after 5 seconds. No controller creates a fourth "
+        why="The budget requires three healthy pods, and three exist. So the API server refuses every "
+        "eviction (status 429), and kubectl tries again after 5 seconds. No controller creates a fourth "
         "pod: you have to change the budget.",
         picture=_DRAIN,
     ),

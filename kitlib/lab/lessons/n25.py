@@ -50,14 +50,14 @@ QUESTIONS = [
             "Cgroups with a limit of processes",
             lambda seen: [
                 (name, "pids.max" if where in seen.observed else "no limit")
-                for where, name in (("pod", "the pod two"), ("a", "the container a"))
+                for where, name in (("pod", "the pod web"), ("a", "the container a"))
             ],
             picked=lambda seen: [place for place, where in enumerate(("pod", "a")) if where in seen.observed],
         ),
     ),
     Question(
         "huge",
-        "Which limit of huge pages does the cgroup of the pod two have, in MiB?",
+        "Which limit of huge pages does the cgroup of the pod web have, in MiB?",
         unit="MiB",
         answer_of=lambda files: (
             next(float(value) for name, value in files.items() if name.startswith("hugetlb.")) / 2**20
