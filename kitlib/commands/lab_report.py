@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
         options.folder, recheck=options.recheck, workers=options.workers, progress=shown, key=options.key
     )
     if not options.recheck:
-        print("kitlib lab-report: points are what the learners' files claim; --recheck replays them", file=sys.stderr)
+        print(f"kitlib lab-report: {report.CLAIMED}", file=sys.stderr)
     if report.names_are_good_faith(rows):
         print(f"kitlib lab-report: {report.GOOD_FAITH}", file=sys.stderr)
     if options.feedback is not None:

@@ -37,12 +37,15 @@ class TaskSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     Attributes:
         needs: keys of tasks that must be solved before this one gives points, since it may hold without any work.
+        about: `KIND NAME` of the objects whose refused changes take the points of this task only, if they stay within
+            a container (`kitlib.lab.guard`); () = a refused change takes the points of all tasks.
     """
 
     key: str
     title: str
     points: float = 1
     needs: tuple[str, ...] = ()
+    about: tuple[str, ...] = ()
     hints: tuple[str, ...] = ()
 
 

@@ -115,11 +115,11 @@ class Experiment(Facts):
         self.apply(made)
         self.let_pass(seconds)
 
-    def neighbour(self, node: str, work: str, name: str = "neighbour") -> None:
-        """Start another team's pod, which has no requests, on a node."""
+    def neighbour(self, node: str, work: str, name: str = "neighbour", **requests: str) -> None:
+        """Start another team's pod on a node, with the given requests or none."""
         from kitlib.node.common.workload import ANNOTATION
 
-        container = {"name": "main", "image": "example/neighbour:1"}
+        container = {"name": "main", "image": "example/neighbour:1", "resources": {"requests": requests}}
         metadata = {"name": name, "annotations": {f"{ANNOTATION}main": work}}
         spec = {"nodeName": node, "restartPolicy": "Never", "containers": [container]}
         self.apply({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})

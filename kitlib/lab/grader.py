@@ -118,7 +118,8 @@ def grade(
     journal = list(cluster.journal)
     touched = any(entry["action"] != "advance" for entry in journal)
     definition = folder.definition
-    rules = judge(definition.rules, history, journal, checks.rules, definition.opens) if history else ()
+    about = {task.key: task.about for task in definition.tasks}
+    rules = judge(definition.rules, history, journal, checks.rules, definition.opens, about) if history else ()
     results: dict[str, TaskResult] = {}
     needed = {need for key in wanted for need in folder.definition.task(key).needs}
     for key in sorted({*wanted, *needed}, key=lambda key: (key in checks.trials, key)):

@@ -25,6 +25,9 @@ When a difference counts:
   setup: a tampered template could outlive its correction in them.
 * a pod or ReplicaSet that a workload made: from its creation.
 
+A refused change takes the points of all tasks, except one that stays within the containers of an object that a task is
+about (`about` of the task): that takes the points of this task.
+
 An opened request may grow. It may become smaller only if the lab says so (`smaller`), since a pod with a request below
 its use is slowed down, evicted and killed first, and its neighbours pay for it. A request of the pod as a whole
 (spec.resources) that is at least the sum of before replaces those of the containers.
@@ -40,7 +43,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, NamedTuple
 
 from kitlib.api.core import Pod
 from kitlib.api.meta import KubeObject
@@ -84,6 +87,21 @@ _FROM_CLASS = ("priority", "preemptionPolicy")
 Path = tuple[str, ...]
 
 
+class RefusedChange(NamedTuple):
+    """A refused change.
+
+    Attributes:
+        found: object, path and write in words.
+        hint: the next step.
+        within: `KIND NAME` of the object within whose containers the change stays, so that it has no effect on the
+            scheduler and on other pods; "" = it may have helped with any task.
+    """
+
+    found: str
+    hint: str
+    within: str = ""
+
+
 class LabGuard:
     """The comparison of a learner's objects with the setup.
 
@@ -106,24 +124,26 @@ class LabGuard:
             if change.type == "DELETED":
                 del self._last[key]
 
-    def broken(self) -> tuple[str, str]:
-        """Return the first refused change and the next step; "" and "" = none."""
+    def refused(self) -> Iterator[RefusedChange]:
+        """Yield the refused changes, one of each object, in the order of the journal."""
         written: dict[Key, None] = {}
         for step, entry in enumerate(self._journal):
             for key in self._targets(entry):
                 if found := self._refused(step, entry, key):
-                    return found, self._way_out(key)
+                    yield RefusedChange(found, self._way_out(key))
                 written[key] = None
             action = entry["action"]
             if action not in (*_ON_OBJECTS, "advance") and action not in self._opens.get("actions", ()):
-                return f"{_words(entry)} was done by hand", "act through manifests; lab.reset() starts again"
+                yield RefusedChange(
+                    f"{_words(entry)} was done by hand", "act through manifests; lab.reset() starts again"
+                )
         for key in written:
-            if found := self._changed(key):
-                return found, self._way_out(key)
+            if changed := self._changed(key):
+                text, is_within = changed
+                yield RefusedChange(text, self._way_out(key), _said(self._root(key)) if is_within else "")
         for key in self._last:
             if found := self._left_over(key):
-                return found, self._way_out(key)
-        return "", ""
+                yield RefusedChange(found, self._way_out(key))
 
     def _targets(self, entry: Mapping[str, Any]) -> Iterator[Key]:
         """Yield the objects that an action of the journal names."""
@@ -161,30 +181,38 @@ class LabGuard:
         earlier = [change.object for change in self._of.get(key, ()) if change.step < step]
         return earlier[-1] if earlier else self._history.first.get(key)
 
-    def _changed(self, key: Key) -> str:
-        """Return the refused difference between a written object and its original; "" = none."""
+    def _changed(self, key: Key) -> tuple[str, bool] | None:
+        """Return the first refused difference between a written object and its original; None = none.
+
+        Returns:
+            (the difference as text, whether all refused differences of the object stay within its containers).
+        """
         before = self._known.get(key)
         root = self._root(key)
         if before is None or (not self._is_first(root) and root[0] != "Pod") or (root != key and key[0] != "Pod"):
-            return ""
+            return None
         if not self._is_first(root):  # a new object of an opened kind
-            return ""
+            return None
         opened, changes = self._paths(root), self._of.get(key, [])
         if opened and key[0] == "Pod":
             uid = self._last[key].metadata.uid if key in self._last else ""
             changes = [change for change in changes if change.object.metadata.uid == uid]
         elif opened and key[0] in WORKLOADS:
             changes = changes[-1:] if key in self._last else []
-        baseline = _view(before)
+        baseline, first, is_within = _view(before), "", True
         for change in changes:
             if change.type == "DELETED":
                 continue
-            now = _view(change.object)
-            if path := self._difference(key, baseline, now, opened):
-                return f"{_said(key)}: {path} {_objection(path, change.object)} ({self._by(key, change)})"
+            now, texts = _view(change.object), list[str]()
+            for path in self._differences(baseline, now, opened):
+                texts.append(f"{_text(path)} {_objection(_text(path), change.object)}")
+                is_within = is_within and _is_within(path)
             if less := self._smaller(key, baseline, now):
-                return f"{_said(key)}: {less} ({self._by(key, change)})"
-        return ""
+                texts.append(less)
+                is_within = False
+            if texts and not first:
+                first = f"{_said(key)}: {texts[0]} ({self._by(key, change)})"
+        return (first, is_within) if first else None
 
     def _smaller(self, key: Key, before: Any, now: Any) -> str:
         """Return which request became smaller although the lab does not open that; "" = none."""
@@ -214,14 +242,14 @@ class LabGuard:
         )
         if before is None or key in self._history.first:
             return ""
-        path = self._difference(key, _view(before), _view(self._last[key]), self._paths(root), kin=True)
-        return f"{_said(key)}: {path} is not what {_said(root)} gave its pods" if path else ""
+        paths = self._differences(_view(before), _view(self._last[key]), self._paths(root), kin=True)
+        path = next(paths, None)
+        return f"{_said(key)}: {_text(path)} is not what {_said(root)} gave its pods" if path else ""
 
-    def _difference(self, key: Key, before: Any, now: Any, opened: tuple[Path, ...], *, kin: bool = False) -> str:
-        """Return the path of the first difference that is not opened; "" = none.
+    def _differences(self, before: Any, now: Any, opened: tuple[Path, ...], *, kin: bool = False) -> Iterator[Path]:
+        """Yield the paths of the differences that are not opened.
 
         Args:
-            key: kind, namespace and name of the object.
             before: the earlier compared view.
             now: the later compared view.
             opened: patterns of the opened paths.
@@ -235,8 +263,7 @@ class LabGuard:
                 if path[0] == "metadata" or any(_matches(pattern, restart, added) for pattern in opened):
                     continue
             if not any(_matches(pattern, path, added) for pattern in opened) or _is_systems(path, now):
-                return _text(path)
-        return ""
+                yield path
 
     def _by(self, key: Key, change: ObjectChange) -> str:
         """Return the action that made a change, in words."""
@@ -298,6 +325,14 @@ def _matches(pattern: Path, path: Path, added: bool) -> bool:
 def _is_systems(path: Path, view: Any) -> bool:
     """Return whether a change gives a pod a system priority class, which is reserved for critical components."""
     return path[-1] == "priorityClassName" and str(view["spec"].get(path[-1])).startswith(_SYSTEM_CLASSES)
+
+
+def _is_within(path: Path) -> bool:
+    """Return whether a field of a container matters to that container only: not what it requests, nor its ports."""
+    if "containers" not in path[:-2]:
+        return False
+    field = path[path.index("containers") + 2 :]
+    return field[0] not in ("ports", "resources") or field[:2] == ("resources", "limits")
 
 
 def _objection(path: str, obj: KubeObject) -> str:

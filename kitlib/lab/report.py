@@ -279,7 +279,7 @@ def to_csv(rows: list[LearnerRow]) -> str:
         "remarks": ["; ".join(row.remarks) for row in rows],
     }
     more = {name: texts for name, texts in optional.items() if any(texts) or (name == "not confirmed" and replayed)}
-    writer.writerow(["learner", *columns, "total", "changed checks", *more])
+    writer.writerow(["learner", *columns, f"total {_counted(rows)}", "changed checks", *more])
     for number, row in enumerate(rows):
         cells: list[object] = [_text(row.learner)]
         for lab in labs:
@@ -297,12 +297,19 @@ def to_csv(rows: list[LearnerRow]) -> str:
     return out.getvalue()
 
 
+def _counted(rows: Iterable[LearnerRow]) -> str:
+    """Return whether points are "confirmed" by a replay, or "claimed" by the files, which anybody may have written."""
+    return "confirmed" if any(row.not_confirmed is not None for row in rows) else "claimed"
+
+
+CLAIMED = "No point is confirmed: these are what the learners' files claim, and anybody can write a file. "
+CLAIMED += "kitlib lab-report FOLDER --recheck replays them."
 _LAB_COLUMNS = ("points", "of", "hints", "hint cost", "variant", "tries", "minutes")
 
 
 def to_json(rows: list[LearnerRow]) -> str:
     """Return the table as JSON: a list of learners with all their data, including each prediction."""
-    data = [{**msgspec.to_builtins(row), "total": row.points} for row in rows]
+    data = [{**msgspec.to_builtins(row), "total": row.points, "points": _counted(rows)} for row in rows]
     for entry in data:
         del entry["journals"]  # digests, which were compared already
     return msgspec.json.format(msgspec.json.encode(data)).decode() + "\n"
@@ -315,7 +322,8 @@ def _text(value: str) -> str:
 
 def to_html(rows: list[LearnerRow]) -> str:
     """Return the table as a page: a bar in each cell, hints and minutes as small print, changed checks marked."""
-    labs = labs_of(rows)
+    labs, counted = labs_of(rows), _counted(rows)
+    warning = f"<p><strong>{html.escape(CLAIMED)}</strong></p>" if counted == "claimed" else ""
     head = "".join(f'<th scope="col">{html.escape(lab)}</th>' for lab in labs)
     body = "".join(
         f'<tr><th scope="row">{html.escape(row.learner)}</th>'
@@ -327,9 +335,9 @@ def to_html(rows: list[LearnerRow]) -> str:
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>Labs: what the learners reached</title>'
         "<style>body{font:15px system-ui;margin:2em}table{border-collapse:collapse}th,td{border:1px solid #bbb;"
         "padding:.3em .6em;text-align:left}small{color:#555}meter{width:6em}</style>"
-        f"<table><caption>{len(rows)} learners, {len(labs)} labs. Points of possible points; ⚠ = the check "
+        f"{warning}<table><caption>{len(rows)} learners, {len(labs)} labs. Points of possible points; ⚠ = the check "
         f'file had been changed.</caption><thead><tr><th scope="col">learner</th>{head}'
-        '<th scope="col">total</th></tr></thead>'
+        f'<th scope="col">total {counted}</th></tr></thead>'
         f"<tbody>{body}</tbody></table>{_not_confirmed(rows)}{_refused(rows)}"
         f"{_remarks(rows)}</html>"
     )

@@ -88,6 +88,7 @@ def judge(
     journal: Iterable[Mapping[str, Any]],
     never: Mapping[str, NeverFunction],
     opens: Opens | None = None,
+    about: Mapping[str, tuple[str, ...]] | None = None,
 ) -> tuple[RuleResult, ...]:
     """Judge every rule.
 
@@ -97,6 +98,7 @@ def judge(
         journal: the learner's actions.
         never: the functions of check.py, by the rule's key.
         opens: objects and fields that may change; None = no object is compared with the setup.
+        about: task -> `KIND NAME` of the objects that it is about.
     """
     done = list(journal)
     judged = [
@@ -105,8 +107,11 @@ def judge(
         for found in [_broken(rule, history, done, never)]
     ]
     if opens is not None:
-        found, hint = LabGuard(opens, history, done).broken()
-        judged.append(RuleResult(rule="opens", title=TITLE, hint=hint, found=found))
+        refused = [*LabGuard(opens, history, done).refused()]
+        tasks = [[task for task, names in (about or {}).items() if one.within in names] for one in refused]
+        touched = () if not all(tasks) else tuple(task for some in tasks for task in some)
+        found, hint, _ = min(refused, key=lambda one: bool(tasks[refused.index(one)]), default=("", "", ""))
+        judged.append(RuleResult(rule="opens", title=TITLE, hint=hint, found=found, tasks=touched))
     return tuple(judged)
 
 

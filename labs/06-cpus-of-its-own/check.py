@@ -90,8 +90,9 @@ def exclusive(facts: Facts) -> None:
 def newcomer(facts: Experiment) -> None:
     """A pod that comes later gets the shared pool, and not the CPUs that are taken."""
     v = facts.variant
-    facts.neighbour(facts.pod(v.trader).spec.node_name, "cpu=4 memory=20Mi")
+    facts.neighbour(facts.pod(v.trader).spec.node_name, "cpu=4 memory=20Mi", memory="256Mi")
     facts.let_pass(20)
+    facts.runs("neighbour", f"{v.trader} needs CPUs of its own, not all of the node's memory: it has no use for that")
     mine, others = facts.allowed_cpus(v.trader, "main"), facts.allowed_cpus("neighbour", "main")
     facts.expect(
         len(mine) == wanted(facts) and not mine & others,

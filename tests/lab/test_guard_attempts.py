@@ -13,7 +13,8 @@ import yaml
 
 from kitlib.lab.answers import Answers
 from kitlib.lab.definition import LabFolder
-from kitlib.lab.grader import STOPPED, grade, prepare
+from kitlib.lab.experiment import as_applied
+from kitlib.lab.grader import STOPPED, grade, grade_journal, prepare
 from kitlib.lab.history import History
 from kitlib.lab.variant import fill
 from tests.sizes import sampled
@@ -67,3 +68,42 @@ def test_a_pod_of_the_setup_that_is_written_to_was_not_put_on_a_node_by_hand():
 
     found = graded(folder, act)
     assert found.passed, "\n".join(map(str, (*found.results, *found.rules)))
+
+
+REFUSED = {
+    # A change of the pod checkout, which incident 3 is about -> the points of the five tasks.
+    "within a container: a lower memory limit": ({"limits": {"memory": "999Mi"}}, {}, 8),
+    "within a container: another image": ({}, {"image": "other:1"}, 8),
+    "beyond it: a port of the node": ({}, {"ports": [{"containerPort": 80, "hostPort": 80}]}, 0),
+    "beyond it: a request that shrinks": ({"requests": {"cpu": "1m"}}, {}, 0),
+}
+
+
+@pytest.mark.parametrize("tries", sampled([pytest.param(t, id=t) for t in REFUSED], 2, pytest.mark.thorough))
+def test_a_refused_change_within_a_container_takes_the_points_of_its_task_only(tries):
+    resources, fields, points = REFUSED[tries]
+    folder = LabFolder.read(LABS / "16-capstone")
+
+    def act(cluster):
+        folder.answers().reference(cluster)
+        made = as_applied(cluster.pod(folder.variant.checkout))
+        (main,) = made["spec"]["containers"]
+        for kind, amounts in resources.items():
+            main["resources"].setdefault(kind, {}).update(amounts)
+        main.update(fields)
+        cluster.delete("Pod", folder.variant.checkout, grace=0)
+        cluster.apply(made)
+        cluster.advance(30)
+
+    found = graded(folder, act)
+    assert sum(result.points for result in found.results) == points, "\n".join(map(str, found.results))
+    assert "no longer what it was" in str(found.rules[-1]) or "less than" in str(found.rules[-1])
+
+
+def test_a_node_that_python_adds_is_in_the_journal_and_refused():
+    folder = LabFolder.read(LABS / "13-three-zones")
+    cluster = prepare(folder)
+    cluster.add_nodes([{"name": "mine", "labels": {"topology.kubernetes.io/zone": folder.variant.third}}])
+    folder.answers().reference(cluster)
+    found = grade_journal(folder, list(cluster.journal))
+    assert not found.passed and "create Node mine was done by hand" in str(found.rules[0])

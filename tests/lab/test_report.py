@@ -37,7 +37,7 @@ def test_the_table_as_csv(room):
     of_lab = ("points", "of", "hints", "hint cost", "variant", "tries", "minutes")
     columns = [f"{lab} {what}" for lab in (FIRST, THIRD) for what in of_lab]
     assert to_csv(read_learners(room)).splitlines() == [
-        ",".join(["learner", *columns, "total", "changed checks"]),
+        ",".join(["learner", *columns, "total claimed", "changed checks"]),
         "ann,2,2,1,0,0,2,0,,,,,,,,2,",
         f"bob,0,2,0,0,0,1,0,0,0,0,0,,0,0,0,{FIRST}",
     ]
@@ -60,7 +60,8 @@ def test_predictions_are_counted_by_the_first_answer_and_each_stands_in_the_json
         }.items()
     )
     (found,) = json.loads(to_json(rows))
-    assert found["predictions"][THIRD] == {"who": False, "when": True} and found["total"] == 0
+    assert found["predictions"][THIRD] == {"who": False, "when": True}
+    assert (found["total"], found["points"]) == (0, "claimed")
 
 
 def test_a_copied_file_and_shared_work_are_remarked(tmp_path, monkeypatch):
@@ -180,4 +181,8 @@ def test_a_replay_confirms_what_was_done_and_unmasks_what_was_written_in(tmp_pat
         " 1 claimed, 0 confirmed ",
     ]
     assert other.problems == ("line 3: the course has no lab 'invented'",)
-    assert "the entry has no journal" in to_html([other, one]) and "not confirmed" in to_csv([other, one])
+    table, page = to_csv([other, one]), to_html([other, one])
+    assert "the entry has no journal" in page and "not confirmed" in table and ",total confirmed," in table
+    assert "No point is confirmed" not in page
+    claimed = to_html(read_learners(tmp_path))
+    assert "<p><strong>No point is confirmed" in claimed.partition("<table>")[0]

@@ -9,6 +9,7 @@ that other threads are served meanwhile.
 
 from __future__ import annotations
 
+import pkgutil
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -124,7 +125,9 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         for one in plans:
             self._add_node(one)
         self.settle()
-        return [self.api.store.get(Node, one.name) for one in plans]
+        made = [self.api.store.get(Node, one.name) for one in plans]
+        self.record_action("create", objects=pkgutil.resolve_name("kitlib.cluster.replay:as_asked")(made))
+        return made
 
     def _check_name_is_free(self, node_plan: NodePlan) -> None:
         if self.runs_kubelet(node_plan.name) or self.api.store.find(Node, node_plan.name, copy=False) is not None:
@@ -150,10 +153,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
             raise
 
     def _prospective_node(self, node_plan: NodePlan) -> Node:
-        """Return the Node object that a node of the plan would register.
-
-        A whole machine is made for it and dropped; nothing is stored.
-        """
+        """Return the Node object that a node of the plan would register; its machine is dropped, nothing is stored."""
         return self._make_node(node_plan).register(self.now())
 
     @abstractmethod
