@@ -79,27 +79,31 @@ def measure(browser, folder: Path, names: list[str], shots: Path | None) -> dict
     """Run notebooks and return their rows and shares by name."""
     found = {}
     with restored(browser, folder, KITLIB_ANSWERS=os.environ.get("KITLIB_ANSWERS", "after")) as visit:
-        page = visit.page
         for name in names:
-            book = OpenNotebook(page, f"notebooks/{name}.ipynb")
-            page.evaluate(
-                """() => { const { content } = window.jupyterapp.shell.currentWidget;
-                content.notebookConfig = { ...content.notebookConfig, windowingMode: "none" }; }"""
-            )
-            page.evaluate("() => void window.jupyterapp.commands.execute('notebook:run-all-cells')")
-            page.wait_for_function(
-                """() => window.jupyterapp.shell.currentWidget.content.widgets.every(({ model }) =>
-                model.type !== "code" || model.executionCount && model.executionState !== "running")""",
-                timeout=300_000,
-            )
-            page.wait_for_timeout(1500)
-            rows = page.evaluate(MEASURE)
-            found[name] = {"shares": shares(rows), "bare": bare(rows), "rows": rows}
+            found[name] = measured(visit.page, name, shots)
             print(name.partition("-")[0], found[name]["shares"], found[name]["bare"], flush=True)
-            if shots is not None:
-                photograph(page, shots, name)
-            book.close()
     return found
+
+
+def measured(page, name: str, shots: Path | None = None) -> dict:
+    """Run a notebook in JupyterLab; return its rows, its shares and its stretches without a picture or a question."""
+    book = OpenNotebook(page, f"notebooks/{name}.ipynb")
+    page.evaluate(
+        """() => { const { content } = window.jupyterapp.shell.currentWidget;
+        content.notebookConfig = { ...content.notebookConfig, windowingMode: "none" }; }"""
+    )
+    page.evaluate("() => void window.jupyterapp.commands.execute('notebook:run-all-cells')")
+    page.wait_for_function(
+        """() => window.jupyterapp.shell.currentWidget.content.widgets.every(({ model }) =>
+        model.type !== "code" || model.executionCount && model.executionState !== "running")""",
+        timeout=300_000,
+    )
+    page.wait_for_timeout(1500)
+    rows = page.evaluate(MEASURE)
+    if shots is not None:
+        photograph(page, shots, name)
+    book.close()
+    return {"shares": shares(rows), "bare": bare(rows), "rows": rows}
 
 
 def photograph(page, shots: Path, name: str) -> None:

@@ -25,7 +25,7 @@ import vscode_front
 
 from tests.sizes import NIGHTLY
 
-collect_ignore = [] if NIGHTLY else ["test_widget_speed_long.py"]
+collect_ignore = [] if NIGHTLY else ["test_screens_long.py", "test_widget_speed_long.py"]
 
 _FLAGS = [
     "--no-sandbox",
