@@ -20,9 +20,9 @@ def _eviction(seen: Findings) -> dict[str, list[show.TimeSpan | show.TimePoint]]
     saw, acted = seen["seen"] - seen["filled"], seen["acted"] - seen["filled"]
     return {
         "kubelet": [
-            show.TimeSpan(0, saw, "waits", "not seen yet"),
-            show.TimeSpan(saw, acted, "slow", "grace period"),
-            show.TimePoint(saw, "try", "sees the pressure"),
+            show.TimeSpan(0, saw, "waits", "not reported yet"),
+            show.TimeSpan(saw, acted, "slow", "reported"),
+            show.TimePoint(saw, "try", "reports the pressure"),
             show.TimePoint(acted, "end", "evicts"),
         ]
     }
