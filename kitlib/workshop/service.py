@@ -52,7 +52,8 @@ class Servers:
     def __str__(self) -> str:
         if not self._accounts:
             return "There is no roster: servers start when people log in."
-        failed = f", {len(self._failed)} failed: {', '.join(self._failed)}" if self._failed else ""
+        why = "; ".join(f"{account} ({error})" for account, error in self._failed.items())
+        failed = f", {len(self._failed)} failed: {why}" if self._failed else ""
         return f"{len(self._ready)} of {len(self._accounts)} servers were started{failed}."
 
     def start(self) -> None:
@@ -104,6 +105,7 @@ async def call_hub(method: str, path: str, also: tuple[int, ...] = ()) -> Any:
         # tornado refuses a POST without a body otherwise
         allow_nonstandard_methods=True,
         raise_error=False,
+        connect_timeout=READY_SECONDS,  # a busy hub answers late
         request_timeout=READY_SECONDS,
     )
     if answer.code >= 400 and answer.code not in also:

@@ -83,6 +83,10 @@ def test_a_lab_that_the_trainer_closed_does_not_open(found: list[dict[str, Any]]
         assert one["closed"][0].startswith("KitError: lab 02-throttled-on-an-idle-node is closed"), one["closed"]
 
 
+def test_nobody_else_reads_the_hubs_database(place: Place, hub: str) -> None:
+    assert (place.folder / "hub-process" / "jupyterhub.sqlite").stat().st_mode & 0o077 == 0
+
+
 def test_nobody_gets_into_a_neighbours_server(found: list[dict[str, Any]]) -> None:
     assert [one["neighbour"] for one in found] == [403] * 3
 

@@ -88,7 +88,7 @@ def test_the_configuration_says_what_it_needs(tmp_path: Path, environment: dict[
     command = [sys.executable, "-c", CONFIG, str(tmp_path / "jupyterhub_config.py")]
     given = {"KITLIB_HUB_PASSWORD": "on the whiteboard", "PATH": os.environ["PATH"], **environment}
     given |= {"KITLIB_HUB_FOLDER": str(tmp_path / "learners")}
-    done = subprocess.run(command, env=given, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=tmp_path, env=given, capture_output=True, text=True, timeout=60)
     assert says in done.stdout + done.stderr
 
 
@@ -99,8 +99,11 @@ def test_a_systemd_unit_finds_the_programs_of_the_hubs_environment(tmp_path: Pat
     given = {"KITLIB_HUB_PASSWORD": "on the whiteboard", "PATH": "/usr/bin:/bin", "KITLIB_HUB_SPAWNER": "systemd"}
     given |= {"KITLIB_HUB_FOLDER": str(tmp_path / "learners")}
     command = [sys.executable, "-c", shown, str(tmp_path / "jupyterhub_config.py")]
-    done = subprocess.run(command, env=given, capture_output=True, text=True, timeout=60, check=True)
+    database = tmp_path / "jupyterhub.sqlite"  # a learner's unit can see the hub's folder
+    database.touch(0o644)
+    done = subprocess.run(command, cwd=tmp_path, env=given, capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.splitlines()[-1] == str([str(Path(sys.executable).parent)])
+    assert database.stat().st_mode & 0o077 == 0
 
 
 def test_the_guide_names_commands_notebooks_and_labs_that_there_are() -> None:
@@ -125,7 +128,7 @@ def test_without_the_login_file_no_hub_starts(tmp_path: Path) -> None:
     (tmp_path / "room_login.py").unlink()
     command = [sys.executable, "-c", CONFIG, str(tmp_path / "jupyterhub_config.py")]
     given = {"KITLIB_HUB_PASSWORD": "on the whiteboard", "KITLIB_HUB_FOLDER": str(tmp_path / "learners")}
-    done = subprocess.run(command, env=os.environ | given, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=tmp_path, env=os.environ | given, capture_output=True, text=True, timeout=60)
     assert done.returncode != 0 and "room_login.py: missing" in done.stderr
 
 

@@ -53,6 +53,9 @@ if not (here / "room_login.py").exists():  # load_subconfig ignores a missing fi
 load_subconfig("room_login.py", str(here))  # type: ignore[name-defined]  # noqa: F821
 
 # The hub itself.
+database = Path("jupyterhub.sqlite")  # the hub's default, in its folder, which learners' systemd units can see
+database.touch()
+database.chmod(0o600)
 c.JupyterHub.bind_url = f"http://:{PORT}"
 c.JupyterHub.hub_bind_url = f"http://{'0.0.0.0' if bridged else '127.0.0.1'}:{HUB_PORT}"
 c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{HUB_PORT + 1}"
