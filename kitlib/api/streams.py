@@ -104,6 +104,6 @@ class StreamNode(Protocol):
         """Read a container's log."""
         ...
 
-    def connect(self, namespace: str, pod: str, port: int, heard: Heard) -> Stream:
-        """Connect to a port of a pod."""
+    def connect(self, namespace: str, pod: str, port: int, heard: Heard, localhost: bool = False) -> Stream:
+        """Connect to a port of a pod: at its address, or with `localhost` at the loopback address in the pod."""
         ...

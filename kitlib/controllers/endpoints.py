@@ -1,6 +1,6 @@
 """Endpoints: the addresses of the pods that a Service selects.
 
-Pods of real nodes have no IP address here, so their Services have no endpoints, as with pods that have no address yet.
+Pods without an address are no endpoints, like the pods of real nodes whose engine refuses them a network.
 
 Source: pkg/controller/endpoint/endpoints_controller.go (syncService, truncateEndpoints), pkg/api/v1/endpoints/util.go
 (RepackSubsets, SortSubsets), staging k8s.io/endpointslice/util/trigger_time_tracker.go.

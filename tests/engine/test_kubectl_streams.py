@@ -252,7 +252,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 8443), Handler)
+server = http.server.ThreadingHTTPServer(("", 8443), Handler)
 context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
 context.load_cert_chain("/srv/tls.crt", "/srv/tls.key")
 server.socket = context.wrap_socket(server.socket, server_side=True)
@@ -318,7 +318,7 @@ def test_a_pod_and_a_service_are_reached_through_the_api_server(kubectl: Client)
     container = {
         "name": "c",
         "image": "busybox",
-        "command": ["sh", "-c", f"cd /tmp; {serve} exec python3 -m http.server 8080 --bind 127.0.0.1"],
+        "command": ["sh", "-c", f"cd /tmp; {serve} exec python3 -m http.server 8080"],
         "ports": [{"name": "http", "containerPort": 8080}],
         # Once ready, always ready: on a busy machine a probe may fail, and an unready pod is no endpoint.
         "readinessProbe": {"tcpSocket": {"port": 8080}, "periodSeconds": 1, "failureThreshold": 1000},

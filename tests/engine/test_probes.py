@@ -43,7 +43,8 @@ def test_a_server_starts_is_ready_and_is_restarted_by_what_its_probes_find(start
     cluster.wait(lambda c: status(c).ready, 30)
     cluster.wait(lambda c: status(c).restart_count == 1, 30)
     said = messages(cluster)
-    assert any("Startup probe failed: dial tcp 127.0.0.1:8080: connect: connection refused" in text for text in said)
+    refused = f"Startup probe failed: dial tcp {cluster.pod('web').status.pod_ip}:8080: connect: connection refused"
+    assert any(refused in text for text in said)
     assert "Readiness probe failed: HTTP probe failed with statuscode: 404" in said
     assert "Liveness probe failed: is ill\n" in said
     assert "Container main failed liveness probe, will be restarted" in said

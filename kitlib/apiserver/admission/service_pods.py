@@ -1,6 +1,6 @@
 """The pods behind a Service, for requests that the API server itself sends to one: webhooks and proxied requests.
 
-The pods are selected here and not read from EndpointSlices: pods of real nodes have no addresses.
+The pods are selected here and not read from EndpointSlices: pods of some real nodes have no addresses.
 
 Source: apiserver pkg/util/proxy ResolveEndpoint; registry/core/service/storage REST.ResourceLocation.
 """

@@ -140,7 +140,7 @@ class PortForwardHandler(PodStream):
 
         where = self._target.namespace, self._target.name, connection.port
         try:
-            stream: Stream = await self.elsewhere(self._node.connect, *where, heard)
+            stream: Stream = await self.elsewhere(self._node.connect, *where, heard, True)
             if self._connections.get(connection.request) is not connection:  # the client has gone meanwhile
                 await self.elsewhere(stream.close)
                 return

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from kitlib.cluster.control_plane.options import ClusterOptions
 from kitlib.cluster.control_plane.realtime import RealTimeCluster
-from kitlib.cluster.nodes.container import ContainerNode, container_node_config
+from kitlib.cluster.nodes.container import ContainerNode, container_node_config, free_number
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.cluster.nodes.provisioner import Provision, start_all
 
@@ -45,11 +45,13 @@ class DockerCluster(RealTimeCluster):
         """Start one node's container and its kubelet."""
         config = container_node_config(node_plan, self.release)
         made, notes = self._provisioner.begin(node_plan, config, number)
-        return ContainerNode(node_plan, config, made, self.record_action, notes)
+        return ContainerNode(node_plan, config, made, self.record_action, notes, number=number)
 
     def _make_node(self, node_plan: NodePlan) -> ContainerNode:
         ready = self._started.pop(node_plan.name, None)
-        return ready if ready is not None else self._start_node(node_plan, len(self._nodes))
+        if ready is not None:
+            return ready
+        return self._start_node(node_plan, free_number(node.facts for node in self._nodes.values()))
 
     def close(self) -> None:
         """End and remove all nodes. The objects can still be read."""

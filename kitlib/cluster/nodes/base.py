@@ -19,7 +19,7 @@ from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupTree, Difference
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.loop.node_conditions import first_events
 from kitlib.kubelet.loop.timeline import TimelineEntry
-from kitlib.node.simulated.network import NodeNetwork
+from kitlib.node.common.network import NodeNetwork
 
 
 class NodeBase(ABC):

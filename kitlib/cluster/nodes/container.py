@@ -6,11 +6,12 @@ are queued until the cluster processes them, and are then written into the objec
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import count
 from typing import cast
 
 from kitlib.api.core import Node
@@ -42,6 +43,7 @@ from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.config.machine import default_max_pid
 from kitlib.kubelet.eviction.thresholds import MEMORY, Observation
 from kitlib.kubelet.loop.timeline import TimelineEntry
+from kitlib.node.common.network import NodeNetwork, node_network
 from kitlib.node.real import protocol
 from kitlib.node.real.container import MAX_PID
 from kitlib.node.real.link import BEGINS, Conversation, NodeGone
@@ -67,6 +69,25 @@ def container_node_config(plan: NodePlan, release: Release) -> NodeConfig:
     return node_config(bounded, release)
 
 
+def free_number(nodes: Iterable[NodeFacts]) -> int:
+    """Return the smallest number of a node whose address none of these nodes has."""
+    taken = {facts.get("address", "") for facts in nodes}
+    return next(number for number in count() if node_network(number, 0).address not in taken)
+
+
+def start_kubelet(link: Conversation, config: NodeConfig, number: int) -> NodeFacts:
+    """Start the kubelet of a node, and return the facts that the node sends.
+
+    Args:
+        link: the connection to the node.
+        config: the kubelet's configuration.
+        number: the node's number in its cluster, which determines its addresses.
+    """
+    network, data = node_network(number, config.settings.max_pods), protocol.config_to_data(config)
+    more = {"address": network.address, "pod_cidr": network.pods}
+    return cast(NodeFacts, link.ask("start", timeout=BEGINS, version=protocol.VERSION, config=data, **more))
+
+
 class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
     """One node of `Cluster.docker`.
 
@@ -77,6 +98,7 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
         record: records an action in the journal.
         notes: sentences about differences from the planned machine.
         facts: the facts that the node sent when another process started its kubelet; None = start it here.
+        number: the node's number in its cluster, which determines its addresses if it is started here.
 
     Attributes:
         fidelity: sentences about differences between this node and the planned one.
@@ -91,13 +113,14 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
         record: Record,
         notes: Sequence[str] = (),
         facts: NodeFacts | None = None,
+        number: int = 0,
     ) -> None:
         super().__init__()
         self.plan, self.config, self.name, self.container, self._record = plan, config, plan.name, container, record
         self._link = container.link
-        self.facts: NodeFacts = facts or self.link.ask(
-            "start", timeout=BEGINS, version=protocol.VERSION, config=protocol.config_to_data(config)
-        )
+        self.facts: NodeFacts = facts or start_kubelet(self.link, config, number)
+        if self.facts.get("address"):
+            self.network = NodeNetwork(self.facts["address"], self.facts["pod_cidr"])
         check_node(config, self.facts["version"])
         container.check(self.facts)
         self._cgroupfs = RemoteCgroupFS(self.link, self.facts["version"])

@@ -91,6 +91,7 @@ class ContainerStreams(ABC):
         where = {"namespace": namespace, "pod": pod, "container": container}
         return AgentStream(self.link, heard, "follow", {**where, **options._asdict()})
 
-    def connect(self, namespace: str, pod: str, port: int, heard: Heard) -> AgentStream:
-        """Connect to a port of a pod."""
-        return AgentStream(self.link, heard, "connect", {"namespace": namespace, "pod": pod, "port": port})
+    def connect(self, namespace: str, pod: str, port: int, heard: Heard, localhost: bool = False) -> AgentStream:
+        """Connect to a port of a pod: at its address, or with `localhost` at the loopback address in the pod."""
+        where = {"namespace": namespace, "pod": pod, "port": port, "localhost": localhost}
+        return AgentStream(self.link, heard, "connect", where)

@@ -22,6 +22,7 @@ class NodeFacts(TypedDict, total=False):
         limits: sentences about features that the host does not grant.
         seconds: the current time of the node's clock, in seconds.
         began: the time of the kernel log's clock when the node's clock started, in seconds.
+        address, pod_cidr: the node's IP address, and the range of its pods'; "" = its pods share its network namespace.
     """
 
     version: Version
@@ -34,6 +35,8 @@ class NodeFacts(TypedDict, total=False):
     limits: list[str]
     seconds: float
     began: float
+    address: str
+    pod_cidr: str
 
 
 class NodeHandle(Protocol):

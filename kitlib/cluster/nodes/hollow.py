@@ -27,7 +27,7 @@ from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.kubelet.app.read import read_settings
 from kitlib.kubelet.cm.node_allocatable import Reservations, node_status
 from kitlib.kubelet.loop.status import BY_KUBELET, DISRUPTION_TARGET
-from kitlib.node.simulated.network import PodNetwork, node_network
+from kitlib.node.common.network import PodNetwork, node_network
 
 
 class NeedsKernel:

@@ -19,7 +19,7 @@ from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.images.image_gc import Image
 from kitlib.kubelet.loop.node_conditions import first_conditions
 from kitlib.kubelet.pods.objects import Reference, TokenReference
-from kitlib.node.simulated.network import NodeNetwork
+from kitlib.node.common.network import NodeNetwork
 
 MAX_IMAGES = 50
 """The maximum number of images in a node's status. Source: KubeletConfiguration nodeStatusMaxImages."""

@@ -31,11 +31,11 @@ from kitlib.kubelet.loop.node_conditions import first_conditions
 from kitlib.kubelet.loop.timeline import TimelineEntry
 from kitlib.kubelet.util.cpuset import format_cpus
 from kitlib.node.common.kernel_log import KernelLog
+from kitlib.node.common.network import PodNetwork, node_network
 from kitlib.node.common.workload import IDLE_MEMORY
 from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
 from kitlib.node.simulated.commands import ways_out
 from kitlib.node.simulated.kernel import Kernel, Process
-from kitlib.node.simulated.network import PodNetwork, node_network
 from kitlib.node.simulated.pressure import NOTHING
 from kitlib.node.simulated.runtime import SimulatedRuntime
 from kitlib.node.simulated.system import SimulatedSystem

@@ -116,7 +116,7 @@ class SimulatedStreams(ABC):
         self._follow(stream, namespace, pod, container)
         return stream
 
-    def connect(self, namespace: str, pod: str, port: int, heard: Heard) -> LogStream:
+    def connect(self, namespace: str, pod: str, port: int, heard: Heard, localhost: bool = False) -> LogStream:
         """Refuse to connect, because a simulated program listens on no port.
 
         Raises:

@@ -1,6 +1,6 @@
 """The pod of a node: the minimum of rights that can own a cgroup tree, its own resources, and no access to the host.
 
-    capabilities   those of a node on Docker, and NET_ADMIN to create a network namespace for the node
+    capabilities   those of a node on Docker
     resources      limits are those of the declared machine; requests are small, so that many nodes fit on few machines
     credentials    none: no service account token, no links to services
     host           no host paths, no host namespaces, a read-only root, two directories in memory
@@ -26,9 +26,7 @@ from kitlib.node.real.container import CONTROL_MEMORY, CONTROL_UID, NEEDED, OVER
 CONTAINER = "node"
 COMMAND = ("/usr/bin/python3", "-I", "-S", "-OO", "/opt/kitlib/kitlib/node/real/watchdog.py")
 """The image's entry point."""
-NETWORK = "NET_ADMIN"
-"""The capability that brings up the loopback device of the node's own network namespace."""
-CAPABILITIES = (*NEEDED, *WISHED, NETWORK)
+CAPABILITIES = (*NEEDED, *WISHED)
 NODE, OWNER, RUN, OWNED_BY = "kitlib.dev/node", "kitlib.dev/owner", "kitlib.dev/run", "kitlib.dev/owned-by"
 """Labels: the node's name, a hash of the owner's process, KITLIB_RUN. OWNED_BY is an annotation: that process."""
 REQUESTS = {"cpu": "100m", "memory": "128Mi"}

@@ -32,6 +32,7 @@ from kitlib.kubelet.util.cpuset import format_cpus
 from kitlib.node.real import capabilities, mounts, protocol, swap
 from kitlib.node.real.cgroupfs import RealCgroupFS
 from kitlib.node.real.introspection import Introspection
+from kitlib.node.real.pod_network import PodNetworks
 from kitlib.node.real.runtime import CrunRuntime
 from kitlib.node.real.streams import NodeStreams
 from kitlib.node.real.system import RealSystem, system_ooms
@@ -151,7 +152,7 @@ class Agent:
         self._introspection: Introspection | None = None
         self._streams: NodeStreams | None = None
         self._bound: dict[str, Pod] = {}
-        self._kills, self._boots = 0, 1
+        self._kills, self._boots, self._address = 0, 1, ""
         self._system: RealSystem | None = None
         self._guard: Guard[str] = Guard("agent", self._say)
         self._ends, self._wakes = os.pipe()
@@ -267,8 +268,15 @@ class Agent:
             answer = {"id": number, "error": protocol.error_to_data(error)}
         self._owner.send(answer)
 
-    def _start(self, version: int, config: Mapping[str, Any]) -> dict[str, Any]:
-        """Take over the cgroup tree, create the kubelet, and return the facts about the node."""
+    def _start(self, version: int, config: Mapping[str, Any], address: str = "", pod_cidr: str = "") -> dict[str, Any]:
+        """Take over the cgroup tree, create the kubelet, and return the facts about the node.
+
+        Args:
+            version: the owner's version of the protocol.
+            config: the kubelet's configuration.
+            address: the node's address; "" = none, and its pods share its network namespace.
+            pod_cidr: the range of the addresses of its pods.
+        """
         if version != protocol.VERSION:
             raise KitError(
                 f"the node image uses version {protocol.VERSION} of the protocol, kitlib uses {version}: rebuild the "
@@ -287,6 +295,8 @@ class Agent:
             cgroups.prepare()
         lowest = capabilities.lowest_score()
         mounts.be_subreaper()
+        networks, unshared = _networks(address, pod_cidr)
+        self._address = address if networks is not None else ""
         runtime = CrunRuntime(
             cgroups,
             wanted.machine,
@@ -296,11 +306,14 @@ class Agent:
             note=self._note,
             busy=self._owner.busy,
             systemd=systemd,
+            networks=networks,
         )
         for path in wanted.machine.cgroups:  # the administrator's, before the kubelet starts
             (systemd or cgroups).makedirs(path)
         self._system = RealSystem(cgroups, places=systemd.places if systemd is not None else ())
-        self._kubelet = Kubelet(wanted, systemd or cgroups, runtime, self._owner, self.clock, system=self._system)
+        self._kubelet = Kubelet(
+            wanted, systemd or cgroups, runtime, self._owner, self.clock, system=self._system, address=self._address
+        )
         runtime.allocatable = self._kubelet.allocatable("memory")
         rules = self._kubelet.rules
         swaps = swap.forbid(cgroups, rules.path(rules.kubepods), wanted.machine.swap)
@@ -320,9 +333,11 @@ class Agent:
             "systemd": version_of_systemd,
             "cpus": sorted(os.sched_getaffinity(0)),
             "root_mapped": capabilities.in_user_namespace(),
-            "limits": [*self._lacking, *capabilities.limits(cgroups, wanted.machine, lowest), *swaps],
+            "limits": [*self._lacking, *capabilities.limits(cgroups, wanted.machine, lowest), *swaps, *unshared],
             "seconds": self.clock(),
             "began": self._began,
+            "address": self._address,
+            "pod_cidr": pod_cidr if self._address else "",
         }
 
     def _restart(self, config: Mapping[str, Any], delete_checkpoints: bool = False, reboot: bool = False) -> None:
@@ -349,6 +364,7 @@ class Agent:
             before=old,
             delete_checkpoints=delete_checkpoints,
             system=self._system,
+            address=self._address,
         )
         runtime.allocatable = made.allocatable("memory")
         made.objects.find = old.objects.find
@@ -386,6 +402,17 @@ def _on_this_machine(config: Mapping[str, Any], cgroups: RealCgroupFS) -> NodeCo
     """Return a kubelet's configuration with the processors of this machine, if there is a cpuset controller."""
     wanted = protocol.config_from_data(config)
     return replace(wanted, processors=format_cpus(os.sched_getaffinity(0)) if "cpuset" in cgroups.controllers else None)
+
+
+def _networks(address: str, pods: str) -> tuple[PodNetworks | None, list[str]]:
+    """Return the pods' network namespaces; None and a sentence about it if the host does not grant them."""
+    if not address or not pods:
+        return None, []
+    try:
+        made = PodNetworks(address, pods)
+        return made, made.lacking
+    except (KitError, OSError) as error:
+        return None, [f"pods share the network of their node here and have no addresses ({error}; no CAP_NET_ADMIN)"]
 
 
 def _key(pod: Pod | None) -> list[str]:

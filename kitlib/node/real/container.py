@@ -1,9 +1,9 @@
 """A node's container: created with the minimum of rights that can own a cgroup tree, and removed with its owner.
 
-It has no network, no volumes, no devices of the host, a read-only root and its own limits. A capability or limit that
-the engine rejects is left out at the next attempt and reported. The container lives as long as the stream that its
-owner holds (`StdinOnce`, auto-remove, `watchdog.py`). Labels name the owner, so that a container that was created and
-never started can be found and removed.
+It has no network to the outside, no volumes, no devices of the host, a read-only root and its own limits. A capability
+or limit that the engine rejects is left out at the next attempt and reported. The container lives as long as the stream
+that its owner holds (`StdinOnce`, auto-remove, `watchdog.py`). Labels name the owner, so that a container that was
+created and never started can be found and removed.
 
 Source: Docker Engine API ContainerCreate, ContainerAttach; capabilities(7).
 """
@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 from typing import Any, Literal
 
 from kitlib.api.errors import KitError
@@ -33,8 +34,8 @@ NEEDED = (
     *("SYS_PTRACE",),
 )
 """Required capabilities: SYS_ADMIN for cgroups and mounts, SYS_PTRACE to join a pod's namespaces, the rest for crun."""
-WISHED = ("SYS_RESOURCE", "SYSLOG")
-"""Optional capabilities: OOM scores below 0, and the kernel's log."""
+WISHED = ("SYS_RESOURCE", "SYSLOG", "NET_ADMIN")
+"""Optional capabilities: OOM scores below 0, the kernel's log, and network devices in the namespaces of the node."""
 OVERHEAD = 96 * 2**20
 """Bytes of memory for the agent, the runtime and files in memory, on top of the machine's memory."""
 PIDS_OVERHEAD = 64
@@ -295,7 +296,7 @@ def _missing_controller(text: str) -> str:
 
 def _ladder(lacking: tuple[str, ...]) -> list[tuple[str, ...]]:
     """Return the sets of optional capabilities to leave out, from none to all, without those known to fail."""
-    steps: list[tuple[str, ...]] = [(), ("SYS_RESOURCE",), ("SYSLOG",), WISHED]
+    steps = [step for size in range(len(WISHED) + 1) for step in combinations(WISHED, size)]
     return [step for step in steps if set(lacking) <= set(step)]
 
 

@@ -1,4 +1,4 @@
-"""A gRPC probe over the node's loopback device in its own process: one call of `grpc.health.v1.Health/Check`.
+"""A gRPC probe of a port in its own process: one call of `grpc.health.v1.Health/Check`.
 
 It imports nothing of the kit: `python3 -I -S grpc_probe_process.py SECONDS HOST PORT AUTHORITY AGENT [SERVICE]`. It
 prints one line, and exits with 0 if the server answers:

@@ -128,6 +128,30 @@ def own_network() -> None:
         fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", _IFF_UP))
 
 
+def bind_net_sysctls(place: str) -> None:
+    """Bind /proc/sys/net to `place`, where it can be written; engines mount /proc/sys read-only.
+
+    Raises:
+        KitError: the kernel refuses.
+    """
+    os.makedirs(place, exist_ok=True)
+    _mount("/proc/sys/net", place, "", MS_BIND)
+    make_writable(place)
+
+
+def set_network(descriptor: int) -> None:
+    """Move this process into a network namespace.
+
+    Args:
+        descriptor: file descriptor of the namespace, as of /proc/PID/ns/net.
+
+    Raises:
+        KitError: the kernel refuses.
+    """
+    if _libc.setns(descriptor, CLONE_NEWNET) != 0:
+        raise KitError(f"setns: {os.strerror(ctypes.get_errno())}: cannot enter a pod's network namespace")
+
+
 def own_proc(masked: Iterable[str], read_only: Iterable[str]) -> None:
     """Mount the /proc of this pid namespace, without files that could change the host.
 

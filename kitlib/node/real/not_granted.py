@@ -18,7 +18,6 @@ def of_pod(pod: Pod) -> Iterator[str]:
     """Yield a sentence for each pod-level setting that is not granted."""
     spec, context = pod.spec, pod.spec.security_context
     for asked, name in (
-        (spec.host_network, "hostNetwork"),
         (spec.host_pid, "hostPID"),
         (spec.host_ipc, "hostIPC"),
     ):

@@ -2,7 +2,7 @@
 
 Pods have fewer rights than the node: no capabilities, no new privileges, never root, the runtimes' default list of
 system calls, their own session keyring (crun creates one), a read-only root, a new /proc with the usual paths masked,
-no /sys, their own /dev, no network beside the loopback device. Cgroup values are passed to the runtime as containerd
+no /sys, their own /dev, their pod's network (`pod_network.py`). Cgroup values are passed to the runtime as containerd
 does: as `resources` on v1, as `unified` files on v2.
 
 Source: opencontainers/runtime-spec config.md, config-linux.md;
@@ -102,6 +102,7 @@ def bundle(
     mounts: Iterable[Mapping[str, Any]] = (),
     terminal: bool = False,
     shm: str = "",
+    own_network: bool = False,
 ) -> dict[str, Any]:
     """Return the config.json of a container.
 
@@ -121,10 +122,12 @@ def bundle(
         mounts: mounts of volumes, in addition to the usual ones.
         terminal: whether the standard streams are a terminal.
         shm: directory of the node that is mounted at /dev/shm; "" = a tmpfs of its own.
+        own_network: whether a network namespace is created; without one it uses the node's, unless it joins another.
     """
     joined = dict(join or {})
     namespaces = []
-    for kind in ("pid", "mount", "ipc", "uts", "cgroup"):
+    network = ("network",) if own_network or "network" in joined else ()
+    for kind in ("pid", "mount", "ipc", "uts", "cgroup", *network):
         namespaces.append({"type": kind, "path": joined[kind]} if kind in joined else {"type": kind})
     return {
         "ociVersion": "1.0.2",
@@ -259,13 +262,16 @@ def volumes(
     return made, notes
 
 
-def joined_namespaces(pod: Pod, container: Container, pid: Callable[[str], int]) -> dict[str, str]:
+def joined_namespaces(
+    pod: Pod, container: Container, pid: Callable[[str], int], own_network: bool = False
+) -> dict[str, str]:
     """Return the namespaces that a container joins: its pod's, and the pid namespace of its pod or its target.
 
     Args:
         pod: the pod.
         container: the container.
         pid: returns the process id of a running container by its id; 0 = it does not run.
+        own_network: whether the pod has a network namespace of its own.
 
     Raises:
         ContainerProblem: the target container does not run.
@@ -277,6 +283,8 @@ def joined_namespaces(pod: Pod, container: Container, pid: Callable[[str], int])
     if sandbox:
         kinds = ("ipc", "uts", "pid") if pod.spec.share_process_namespace else ("ipc", "uts")
         joined = {kind: f"/proc/{sandbox}/ns/{kind}" for kind in kinds}
+        if own_network:
+            joined["network"] = f"/proc/{sandbox}/ns/net"
     name = container.target_container_name if isinstance(container, EphemeralContainer) else ""
     if name:
         target = pid(container_id(uid, name))

@@ -1,4 +1,4 @@
-"""A probe over the node's loopback device in its own process, so that a hanging server blocks nothing.
+"""A probe of a port in its own process, so that a hanging server blocks nothing.
 
 It imports nothing of the kit: `python3 -I -S probe_process.py SECONDS HOST PORT [SCHEME PATH HEADER: VALUE ...]`.
 Without a scheme it only connects. It prints the error or the status code, and exits with 0 if there is an answer.

@@ -1,7 +1,8 @@
 """Probes of a real node: commands in the container, and connections to its ports.
 
-A probe runs in its own process; the agent reads its result at a later tick. The pods of a node share its loopback
-device, so a port is probed only if a process of the probe's pod listens on it.
+A probe runs in its own process; the agent reads its result at a later tick. It connects to the pod's address from the
+node's network namespace. If the pods of a node share its namespace (`pod_network.py`), a port is probed only if a
+process of the probe's pod listens on it.
 
 Source: kubelet prober.runProbe; pkg/probe/exec, pkg/probe/grpc, pkg/probe/http, pkg/probe/tcp; CRI ExecSync.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 
 from kitlib.api.container import Container, LifecycleHandler, Probe
@@ -208,7 +209,10 @@ class Probing:
                 port = port_of(container, where.port) if where is not None else 0
                 if not isinstance(port, int) or not self._listens(running, port):
                     return _refused(pod, container, probe)
-                asked.started = self._start(_words(pod, probe, seconds, port, self._agent))
+                place = running.place
+                host = HOST if place is None else _host(probe) or place.address
+                with nullcontext() if place is None else place.reaching(host):
+                    asked.started = self._start(_words(pod, probe, seconds, host, port, self._agent))
                 self._adopt(asked.started.pid, asked.ended)
         except KitError as error:  # the command does not exist, or the limit of processes is reached
             return Answer("unknown", f"rpc error: code = Unknown desc = failed to exec in container: {error}")
@@ -218,6 +222,9 @@ class Probing:
         return None
 
     def _listens(self, running: Running, port: int) -> bool:
+        """Return whether the pod may listen on a port; it is checked if other pods use the same namespace."""
+        if running.place is not None:
+            return True
         own = set(listening.sockets(self._pids(running.namespace, running.pod)))
         return any(inode in own for table in ("tcp", "tcp6") for inode in listening.listeners(table, port))
 
@@ -233,21 +240,27 @@ class Probing:
             streams.close()
 
 
-def _words(pod: Pod, probe: Probe, seconds: float, port: int, agent: str) -> list[str]:
+def _host(probe: Probe) -> str:
+    """Return the host that a probe names; "" = the pod."""
+    where = probe.http_get or probe.tcp_socket
+    return where.host or "" if where is not None else ""
+
+
+def _words(pod: Pod, probe: Probe, seconds: float, host: str, port: int, agent: str) -> list[str]:
     """Return the command line of the process that probes a port."""
     if probe.grpc is None:
-        return [_PROGRAM, str(seconds), HOST, str(port), *_request(probe, agent)]
-    return [_GRPC_PROGRAM, str(seconds), HOST, str(port), grpc_authority(pod, probe), agent, probe.grpc.service or ""]
+        return [_PROGRAM, str(seconds), host, str(port), *_request(probe, host, port, agent)]
+    return [_GRPC_PROGRAM, str(seconds), host, str(port), grpc_authority(pod, probe), agent, probe.grpc.service or ""]
 
 
-def _request(probe: Probe, agent: str) -> list[str]:
+def _request(probe: Probe, host: str, port: int, agent: str) -> list[str]:
     """Return scheme, path and headers of an HTTP request; [] if a connection is sufficient."""
     http = probe.http_get
     if http is None:
         return []
     headers = {header.name: header.value for header in http.http_headers}
     named = {name.lower() for name in headers}
-    more = {} if "host" in named else {"Host": f"{http.host or HOST}"}
+    more = {} if "host" in named else {"Host": f"{_host(probe) or host}:{port}"}
     more |= {} if "user-agent" in named else {"User-Agent": agent}
     more |= {} if "accept" in named else {"Accept": "*/*"}
     path = http.path if http.path.startswith("/") else f"/{http.path}"
@@ -276,5 +289,5 @@ def _refused(pod: Pod, container: Container, probe: Probe, why: str = "connectio
         return grpc_answer(pod, probe, "connect")
     where = probe.http_get or probe.tcp_socket
     port = port_of(container, where.port) if where is not None else 0
-    text = f"dial tcp {pod.status.pod_ip or HOST}:{port}: connect: {why}"
+    text = f"dial tcp {_host(probe) or pod.status.pod_ip or HOST}:{port}: connect: {why}"
     return Answer("failure", f'Get "{http_url(pod, container, probe)}": {text}' if probe.http_get else text)

@@ -30,7 +30,7 @@ from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Reason
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.node.common.errors import CgroupError
 
-VERSION = 6
+VERSION = 7
 """Version of the messages: a node of an old image is rejected at its start instead of failing later."""
 
 MAX_LINE = 64 << 20
@@ -127,6 +127,8 @@ class AgentFacts(msgspec.Struct, frozen=True):
     seconds: float
     began: float
     root_mapped: bool = False
+    address: str = ""
+    pod_cidr: str = ""
 
 
 class ProcessReport(msgspec.Struct, frozen=True):

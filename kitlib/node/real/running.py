@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from kitlib.node.common.log import Log
+from kitlib.node.real.pod_network import PodNamespace
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -50,6 +51,7 @@ class Running:
         terminal: master side of its terminal; -1 = none.
         namespace, pod: namespace and name of its pod.
         log: its output.
+        place: the network namespace of its pod; None = all pods share the node's.
     """
 
     id: str
@@ -68,6 +70,7 @@ class Running:
     namespace: str = ""
     pod: str = ""
     log: Log = field(default_factory=lambda: Log(time.time))
+    place: PodNamespace | None = None
 
     def sample(self, now: float, used: float) -> None:
         """Update the rate of CPU usage from the CPU time in seconds that was used until now."""

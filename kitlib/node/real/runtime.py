@@ -21,6 +21,7 @@ from kitlib.api.container import LifecycleHandler
 from kitlib.api.core import Container, Pod
 from kitlib.api.errors import KitError
 from kitlib.api.release import Release
+from kitlib.kubelet.cm.cgroup_levels import container_id
 from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile
 from kitlib.kubelet.cm.systemd_properties import cgroups_path
 from kitlib.kubelet.config.machine import MachineInfo
@@ -37,6 +38,7 @@ from kitlib.node.real.exec import start_exec
 from kitlib.node.real.killing import Killing
 from kitlib.node.real.no_images import NoImages
 from kitlib.node.real.oom_counts import OomCounts
+from kitlib.node.real.pod_network import PodNamespace, PodNetworks
 from kitlib.node.real.power import PowerOff
 from kitlib.node.real.probing import Probing
 from kitlib.node.real.running import Newest, Running
@@ -65,6 +67,7 @@ class CrunRuntime(NoImages, CrunUsers, PowerOff):
         note: function that is called with a pod and a note for its user.
         busy: function that is called every second while crun runs and blocks the node, and after it.
         systemd: cgroups of the systemd driver, which creates containers' scopes; None = the cgroupfs driver.
+        networks: the pods' network namespaces; None = pods share the node's.
 
     Attributes:
         containers: running containers by id.
@@ -84,9 +87,11 @@ class CrunRuntime(NoImages, CrunUsers, PowerOff):
         note: Callable[[Pod, str], None] = lambda pod, text: None,
         busy: Callable[[], None] = lambda: None,
         systemd: SystemdCgroupFS | None = None,
+        networks: PodNetworks | None = None,
     ) -> None:
         self.cgroups, self.machine, self.clock = cgroups, machine, clock
         self.lowest_score, self._note, self._busy, self._systemd = lowest_score, note, busy, systemd
+        self._networks = networks
         self.containers: dict[str, Running] = {}
         self.refused: dict[str, int] = Newest()
         self._pids: dict[int, Running] = {}
@@ -103,7 +108,12 @@ class CrunRuntime(NoImages, CrunUsers, PowerOff):
         mounts.bind_root(self._root)
 
     def run_sandbox(self, pod: Pod, identity: str, cgroup: Cgroup, oom_score_adj: int) -> str:
-        """Start a pod's pause container, which owns the namespaces that the pod's containers share."""
+        """Start a pod's pause container, which owns the namespaces that the pod's containers share.
+
+        Raises:
+            KitError: crun failed, or the pod's network cannot be set up.
+        """
+        networks = None if pod.spec.host_network else self._networks
         config = oci.bundle(
             root=self._root,
             arguments=list(oci.INIT if pod.spec.share_process_namespace else oci.PAUSE),
@@ -113,9 +123,19 @@ class CrunRuntime(NoImages, CrunUsers, PowerOff):
             oom_score_adj=self._score(identity, oom_score_adj),
             hostname=pod.name,
             environment={},
+            own_network=networks is not None,
         )
         self._run(identity, config, cgroup, "pause")
-        return ""
+        running = self.containers[identity]
+        if networks is None:
+            running.place = self._networks.node if self._networks is not None else None
+            return ""
+        try:
+            running.place = networks.add(identity, running.pid)
+        except KitError as error:
+            self.stop(identity)
+            raise KitError(f'failed to setup network for sandbox "{identity}": {error}') from error
+        return running.place.address
 
     def start(
         self, pod: Pod, container: Container, identity: str, cgroup: Cgroup, oom_score_adj: int, env: Mapping[str, str]
@@ -132,7 +152,8 @@ class CrunRuntime(NoImages, CrunUsers, PowerOff):
         user, more = oci.user_of(pod, container)
         for text in volumes.make(pod, self.allocatable):
             self._note(pod, text)
-        joined = oci.joined_namespaces(pod, container, self.pid)
+        place = self._place_of(pod)
+        joined = oci.joined_namespaces(pod, container, self.pid, place is not None and place.pid > 0)
         held = volumes.SubPaths(pod, container, env)
         places, missing = oci.volumes(pod, container, volumes.directory(pod), env, held.sources)
         for text in (*notes, *more, *missing, *not_granted.sentences(pod, container)):
@@ -158,7 +179,7 @@ class CrunRuntime(NoImages, CrunUsers, PowerOff):
             self._run(identity, config, cgroup, container.name, streams)
             running = self.containers[identity]
             running.output, running.input, running.terminal = streams.keep()
-            running.namespace, running.pod = pod.namespace, pod.name
+            running.namespace, running.pod, running.place = pod.namespace, pod.name, place
             running.input_once = container.stdin_once and not container.tty
         except (KitError, OSError) as error:
             raise ContainerProblem("CreateContainerError", str(error)) from error
@@ -332,6 +353,11 @@ class CrunRuntime(NoImages, CrunUsers, PowerOff):
 
     # How it is done.
 
+    def _place_of(self, pod: Pod) -> PodNamespace | None:
+        """Return the network namespace of a pod; None = all pods share the node's."""
+        sandbox = self.containers.get(container_id(pod.metadata.uid, ""))
+        return sandbox.place if sandbox is not None else None
+
     def _run(
         self,
         identity: str,
@@ -395,6 +421,8 @@ class CrunRuntime(NoImages, CrunUsers, PowerOff):
         self._logs[running.id] = running.log
         del self.containers[running.id], self._pids[running.pid]
         self._delete(running.id)
+        if self._networks is not None:
+            self._networks.remove(running.id)
         shown = self._codes[running.id] = 128 - code if code < 0 else code
         if not running.ours:
             self._ended.append(Ended(id=running.id, at=self.clock(), code=shown, oom=oom and shown == 137))

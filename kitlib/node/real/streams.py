@@ -252,8 +252,8 @@ class NodeStreams:
         self._send_log(stream)
         self._settle(stream)
 
-    def connect(self, number: int, namespace: str, pod: str, port: int) -> None:
-        """Connect to a port of a pod's processes on the loopback device.
+    def connect(self, number: int, namespace: str, pod: str, port: int, localhost: bool = False) -> None:
+        """Connect to a port of a pod: at its address, or with `localhost` at the loopback address in its namespace.
 
         Raises:
             KitError: no process of the pod listens on the port.
@@ -261,8 +261,12 @@ class NodeStreams:
         running = [self._runtime.containers[s] for s in self._ids(namespace, pod) if s in self._runtime.containers]
         if not running:
             raise NotFound("processes", f"{namespace}/{pod}")
-        pids = [pid for one in running for pid in self._runtime.cgroups.procs(one.cgroup)]
-        descriptor = listening.connect(pids, port)
+        place = running[0].place
+        if place is not None:
+            descriptor = listening.dial(place, port, localhost=localhost)
+        else:
+            pids = [pid for one in running for pid in self._runtime.cgroups.procs(one.cgroup)]
+            descriptor = listening.connect(pids, port)
         stream = self._streams[number] = NodeStream(number, self._send)
         stream.outputs, stream.input = {descriptor: STDOUT}, descriptor
 

@@ -21,10 +21,10 @@ from kitlib.kubelet.loop.interfaces import ContainerProblem, Ended, RunningHook,
 from kitlib.kubelet.prober.worker import Answer, ProbeType
 from kitlib.kubelet.util.cpuset import parse_cpus
 from kitlib.node.common.errors import CgroupError
+from kitlib.node.common.network import PodNetwork
 from kitlib.node.common.workload import FOREVER, Child, Phase, Workload, WorkloadError
 from kitlib.node.simulated.commands import behaviour_of, not_found, workload_of
 from kitlib.node.simulated.kernel import Kernel
-from kitlib.node.simulated.network import PodNetwork
 from kitlib.node.simulated.process import Process
 from kitlib.node.simulated.programs import Run
 

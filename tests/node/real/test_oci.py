@@ -126,6 +126,8 @@ def test_a_container_joins_its_pods_namespaces(spec: dict[str, Any], kinds: set[
     made = pod({}, **spec)
     joined = oci.joined_namespaces(made, made.spec.containers[0], lambda identity: 7)
     assert joined == {kind: f"/proc/7/ns/{kind}" for kind in kinds}
+    own = oci.joined_namespaces(made, made.spec.containers[0], lambda identity: 7, own_network=True)
+    assert own == {**joined, "network": "/proc/7/ns/net"}
 
 
 def test_nobody_is_root_in_a_pod() -> None:
@@ -138,6 +140,20 @@ def test_nobody_is_root_in_a_pod() -> None:
     assert of({}, securityContext={"runAsUser": 33}) == (33, [])
     number, notes = of({"securityContext": {"runAsUser": 0}})
     assert number == 65534 and "not granted" in notes[0]
+
+
+@pytest.mark.parametrize(
+    ("more", "network"),
+    [
+        ({}, []),
+        ({"own_network": True}, [{"type": "network"}]),
+        ({"join": {"network": "/proc/7/ns/net"}}, [{"type": "network", "path": "/proc/7/ns/net"}]),
+    ],
+)
+def test_a_bundle_has_the_network_of_its_node_a_new_one_or_its_pods(more: Any, network: list[dict[str, str]]) -> None:
+    about: dict[str, Any] = {"root": "/r", "arguments": ["x"], "cgroup": "/k/p", "files": [], "version": 2}
+    made = oci.bundle(**about, oom_score_adj=5, hostname="h", environment={}, **more)
+    assert [one for one in made["linux"]["namespaces"] if one["type"] == "network"] == network
 
 
 def test_a_bundle_gives_nothing_away() -> None:

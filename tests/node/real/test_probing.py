@@ -19,6 +19,7 @@ from kitlib.api.serialize import from_dict
 from kitlib.kubelet.prober.worker import Answer
 from kitlib.node.real import probing
 from kitlib.node.real.container_streams import Started
+from kitlib.node.real.pod_network import PodNamespace
 from kitlib.node.real.probing import Probing
 from kitlib.node.real.running import Running
 from tests.node.real.test_grpc_probe_process import HEADERS, TRAILERS, frame
@@ -163,8 +164,21 @@ def test_a_port_on_which_it_listens_is_asked(node: Node) -> None:
         line.close()
         node.reap()
         assert node.ask(asked) == Answer("failure", "HTTP probe failed with statuscode: 500")
-    assert said.splitlines()[:2] == ["GET / HTTP/1.1", "Host: 127.0.0.1"]
+    assert said.splitlines()[:2] == ["GET / HTTP/1.1", f"Host: 127.0.0.1:{port}"]
     assert {"User-Agent: kube-probe/1.35", "X-A: b"} <= set(said.splitlines())
+
+
+def test_a_pod_with_a_namespace_of_its_own_is_asked_at_its_address(node: Node) -> None:
+    """Source: pkg/probe/http NewRequestForHTTPGetAction, whose host is the pod's address unless the probe names one."""
+    node.running.place = PodNamespace("127.0.0.2")
+    with socket.create_server(("127.0.0.1", 0)) as other, socket.create_server(("127.0.0.2", 0)) as own:
+        for door, named, outcome in ((own, "", "success"), (other, "", "failure"), (other, "127.0.0.1", "success")):
+            asked = pod({"tcpSocket": {"port": door.getsockname()[1], "host": named}})
+            assert node.ask(asked) is None
+            node.reap()
+            found = node.ask(asked)
+            assert found is not None
+            assert found.outcome == outcome
 
 
 def test_a_declared_answer_is_given_without_asking(node: Node) -> None:

@@ -53,7 +53,6 @@ def test_every_container_gets_the_list() -> None:
 
 
 ASKED = {
-    "hostNetwork": ({"hostNetwork": True}, {}, "spec.hostNetwork: true is not granted"),
     "hostPID": ({"hostPID": True}, {}, "spec.hostPID: true"),
     "hostIPC": ({"hostIPC": True}, {}, "spec.hostIPC: true"),
     "a user namespace": ({"hostUsers": False}, {}, "spec.hostUsers: false"),

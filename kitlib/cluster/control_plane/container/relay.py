@@ -14,13 +14,13 @@ from typing import Any
 from kitlib.api.errors import KitError
 from kitlib.api.release import Release
 from kitlib.cluster.control_plane.container import wire
-from kitlib.cluster.nodes.container import container_node_config
+from kitlib.cluster.nodes.container import container_node_config, free_number, start_kubelet
 from kitlib.cluster.nodes.handle import NodeFacts
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.cluster.nodes.provisioner import LinkedHandle, Provisioner
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.node.real import protocol
-from kitlib.node.real.link import BEGINS, Link, NodeGone
+from kitlib.node.real.link import Link, NodeGone
 
 
 class ControlPlaneGone(NodeGone):
@@ -142,8 +142,7 @@ class Relay:
         """Start a node's container and its kubelet, which needs no control plane yet."""
         config = container_node_config(node_plan, self._release)
         made, notes = self._provisioner.begin(node_plan, config, number, self._link)
-        wanted = protocol.config_to_data(config)
-        self.facts[node_plan.name] = made.link.ask("start", timeout=BEGINS, version=protocol.VERSION, config=wanted)
+        self.facts[node_plan.name] = start_kubelet(made.link, config, number)
         self.begun[node_plan.name] = node_plan, config, made, notes
         # The node may have ended before it was in `begun`; then its own report was ignored.
         if not made.link.alive:
@@ -185,7 +184,7 @@ class Relay:
             one = wire.unpack(plan)
             if not isinstance(one, NodePlan):
                 raise KitError(f"plan: must be a NodePlan, got {type(one).__name__}")
-            self.begin(one, len(self.begun))
+            self.begin(one, free_number(self.facts[name] for name in self.begun))
             answer["facts"] = self.facts[one.name]
         except Exception as error:
             answer["error"] = wire.error_to_data(error)

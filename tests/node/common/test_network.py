@@ -7,7 +7,7 @@ from ipaddress import ip_network
 import pytest
 
 from kitlib.api.errors import KitError
-from kitlib.node.simulated.network import PodNetwork, node_network
+from kitlib.node.common.network import PodNetwork, node_network
 
 SERVICES = ip_network("10.96.0.0/12")
 

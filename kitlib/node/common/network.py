@@ -1,7 +1,6 @@
-"""Addresses of a simulated node and of its pods: they are allocated and released, without any traffic.
+"""Addresses of a node and of its pods: their allocation and release, without any traffic.
 
-Source: nodeipam rangeAllocator (a range of pods a node); CNI's host-local plugin (an address a pod, one after the
-other).
+Source: nodeipam rangeAllocator (a range of pods a node); CNI's host-local plugin (one address after the other).
 """
 
 from __future__ import annotations
