@@ -30,7 +30,7 @@ about (`about` of the task): that takes the points of this task.
 
 An opened request may grow. It may become smaller only if the lab says so (`smaller`), since a pod with a request below
 its use is slowed down, evicted and killed first, and its neighbours pay for it. A request of the pod as a whole
-(spec.resources) that is at least the sum of before replaces those of the containers.
+(spec.resources) that is at least the sum of before replaces those that its containers no longer have.
 
 Only objects that the learner wrote are compared, so what controllers, scheduler and kubelets change is never an
 accusation. A native sidecar counts as the container that it was before. A new annotation is a note, unless its key
@@ -410,11 +410,10 @@ def _requests(view: Any, resource: str) -> dict[str, Quantity]:
 def _smaller(before: dict[str, Quantity], now: dict[str, Quantity]) -> tuple[str, Quantity, Quantity | None] | None:
     """Return the name of the first container with a smaller request, with both amounts; None = there is none."""
     whole = before.get("") or sum(before.values(), Quantity(0))
-    if "" in now and now[""] >= whole:
-        return None
+    replaced = "" in now and now[""] >= whole
     for name, old in before.items():
         new = now.get(name)
-        if new is None or new < old:
+        if new < old if new is not None else not replaced:
             return name, old, new
     return None
 

@@ -125,7 +125,8 @@ def places_named(pod: Pod) -> str:
     found = [f"{key}={value}" for key, value in pod.spec.node_selector.items() if key in PLACES]
     affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
     required = affinity.required if affinity else None
-    for term in required.node_selector_terms if required else []:
+    preferred = [wish.preference for wish in affinity.preferred] if affinity else []
+    for term in (*(required.node_selector_terms if required else []), *preferred):
         found += [one.key for one in (*term.match_expressions, *term.match_fields) if one.key in PLACES]
     return ", ".join(found)
 
