@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
-from kitlib.api.core import Node
 from kitlib.api.errors import KitError
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.apiserver.admission import manifests
@@ -15,19 +13,6 @@ from kitlib.apiserver.admission.requester import ADMINISTRATOR, Requester, reque
 from kitlib.apiserver.store.merge import strategic_patch
 from kitlib.apiserver.store.store import Store
 from kitlib.cluster.journal import place_of
-from kitlib.cluster.nodes.kubelets import KUBELET
-
-
-def as_asked(nodes: Iterable[Node]) -> list[dict[str, Any]]:
-    """Return the manifests that ask for the nodes' machines again, as plain data for the journal."""
-    made: list[dict[str, Any]] = []
-    for node in nodes:
-        plain, asked = to_dict(node), {**node.metadata.annotations, KUBELET: "true"}
-        metadata = {"name": node.name, "labels": node.metadata.labels, "annotations": asked}
-        status = {name: plain["status"].get(name, {}) for name in ("capacity", "allocatable")}
-        spec = {"taints": plain.get("spec", {}).get("taints", [])}
-        made.append({"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec, "status": status})
-    return made
 
 
 def replay_entry(cluster: Any, entry: dict[str, Any]) -> None:

@@ -9,7 +9,6 @@ that other threads are served meanwhile.
 
 from __future__ import annotations
 
-import pkgutil
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -32,7 +31,7 @@ from kitlib.cluster.control_plane.work_limit import WorkLimit
 from kitlib.cluster.exclusive import exclusive
 from kitlib.cluster.nodes.bound_pods import BoundPods
 from kitlib.cluster.nodes.interfaces import KernelNode, NotOnThisNode
-from kitlib.cluster.nodes.kubelets import asks_for_kubelet, node_of
+from kitlib.cluster.nodes.kubelets import as_asked, asks_for_kubelet, node_of
 from kitlib.cluster.nodes.plan import NodePlan, Nodes, from_node, plan
 from kitlib.controllers.descriptors import descriptors_of
 from kitlib.controllers.manager import ControllerManager
@@ -126,7 +125,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
             self._add_node(one)
         self.settle()
         made = [self.api.store.get(Node, one.name) for one in plans]
-        self.record_action("create", objects=pkgutil.resolve_name("kitlib.cluster.replay:as_asked")(made))
+        self.record_action("create", objects=as_asked(made))
         return made
 
     def _check_name_is_free(self, node_plan: NodePlan) -> None:

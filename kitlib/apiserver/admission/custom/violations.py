@@ -7,7 +7,7 @@ Source: kube-openapi pkg/validation/validate; JSON Schema Validation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sized
 from typing import Any, NamedTuple
 
 from kitlib.cel.re2 import PatternError, compiled
@@ -109,7 +109,7 @@ def _is_multiple(value: Any, bound: float) -> bool:
     return (value / bound).is_integer() if isinstance(bound, float) else value % bound == 0
 
 
-def _bounded(kind: type | None, compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+def _bounded(kind: type[Sized] | None, compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
     """Return a check of the length of values of a type, or of numbers (None); other values pass."""
     if kind is None:
         return lambda value, bound: not _is_number(value) or compare(value, bound)
