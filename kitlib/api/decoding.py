@@ -258,11 +258,9 @@ def _unknown(data: Any, hint: Any, path: Path) -> Iterator[Path]:
 
 def _strict(data: Any, hint: Any, path: Path) -> Iterator[tuple[str, Path]]:
     """Yield unknown and duplicate fields with their paths; nothing is reported below an unknown field."""
-    for alternative in _alternatives(hint):
-        origin, arguments = typing.get_origin(alternative), typing.get_args(alternative)
-        struct = isinstance(alternative, type) and issubclass(alternative, KubeStruct)
-        if isinstance(data, dict) and (struct or origin is dict or alternative is Any):
-            fields, seen = _fields(alternative) if struct else None, set()
+    for fields, below, maps, lists in _containers(hint):
+        if maps and isinstance(data, dict):
+            seen = set()
             for key, value in data.pairs if isinstance(data, Members) else data.items():
                 place = (*path, str(key))
                 if fields is not None and key not in fields:
@@ -271,12 +269,24 @@ def _strict(data: Any, hint: Any, path: Path) -> Iterator[tuple[str, Path]]:
                 if key in seen:
                     yield "duplicate", place
                 seen.add(key)
-                if value is not None:
-                    below = fields[key] if fields is not None else arguments[1] if origin is dict else Any
-                    yield from _strict(value, below, place)
-        elif isinstance(data, list) and (origin is list or alternative is Any):
+                if isinstance(value, dict | list):
+                    yield from _strict(value, below if fields is None else fields[key], place)
+        elif lists and isinstance(data, list):
             for i, value in enumerate(data):
-                yield from _strict(value, arguments[0] if origin is list else Any, (*path, i))
+                yield from _strict(value, below, (*path, i))
+
+
+@cache
+def _containers(hint: Any) -> list[tuple[dict[str, Any] | None, Any, bool, bool]]:
+    """Return the alternatives that contain values: the fields of a struct, else the values' type; maps; lists."""
+    found: list[tuple[dict[str, Any] | None, Any, bool, bool]] = []
+    for option in _alternatives(hint):
+        origin, arguments = typing.get_origin(option), typing.get_args(option)
+        if isinstance(option, type) and issubclass(option, KubeStruct):
+            found.append((_fields(option), None, True, False))
+        elif origin in (dict, list) or option is Any:
+            found.append((None, arguments[-1] if arguments else Any, origin is not list, origin is not dict))
+    return found
 
 
 def _struct(data: Any, type_: type[KubeStruct], path: Path, names: tuple[str, ...]) -> Iterator[Problem]:

@@ -361,7 +361,7 @@ class Dispatcher:
                 return self._watch(served, namespace, name, request)
             if name:
                 check_version(request.resource_version, self.rest.version)  # 504 for a version of the future
-                return self._shaped(served, [self.rest.get(served, namespace, name)], {}, request, single=True)
+                return self._shaped(served, [self.rest.shared_get(served, namespace, name)], {}, request, single=True)
             with collector_paused():  # thousands of new dictionaries, none of which is garbage
                 items, meta = self.rest.list(served, namespace, request)
                 return self._shaped(served, items, meta, request)

@@ -13,7 +13,7 @@ import json
 import struct
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any
 
 from kitlib.api.go_durations import NANOSECONDS, go_string, nanoseconds
@@ -27,7 +27,25 @@ MAX_DEPTH = 200
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
 _PROPS = "apiextensions.v1.JSONSchemaProps"
+_BYTES = tuple(bytes([n]) for n in range(0x80))
 Object = dict[str, Any]
+
+
+class SharedObject(Object):
+    """The wire form of a stored object, which responses, lists and watches share and nobody changes.
+
+    Attributes:
+        encoded: its protobuf message, encoded when a client first asks for it. Source: apiserver cacher cachingObject.
+    """
+
+    __slots__ = ("encoded",)
+    encoded: bytes
+
+    @classmethod
+    def of(cls, obj: Object) -> SharedObject:
+        made = cls(obj)
+        made.encoded = b""
+        return made
 
 
 def is_known(api_version: str, kind: str) -> bool:
@@ -59,7 +77,7 @@ def encode_object(obj: Mapping[str, Any]) -> bytes:
     head = _chunk(1, version.encode()) + _chunk(2, kind.encode())
     # The last four bytes are the empty contentEncoding and contentType, which Go writes too. Source: runtime
     # generated.pb.go.
-    return MAGIC + _chunk(1, head) + _chunk(2, _encode(message_of(version, kind), obj)) + b"\x1a\x00\x22\x00"
+    return MAGIC + _chunk(1, head) + _chunk(2, _message(message_of(version, kind), obj)) + b"\x1a\x00\x22\x00"
 
 
 def encode_event(change: str, obj: Mapping[str, Any]) -> bytes:
@@ -252,8 +270,13 @@ _READERS: dict[str, Callable[[bytes, int], Any]] = {
 
 # Writing.
 
+_Writable = tuple[str, int, Callable[[Any], bytes], Callable[[Any], bytes]]
+"""The shape and the number of a field, the function that writes a value of it, and the one for a value of a map."""
+
 
 def _varint(value: int) -> bytes:
+    if 0 <= value < 0x80:
+        return _BYTES[value]
     value &= 0xFFFFFFFFFFFFFFFF
     made = bytearray()
     while value > 0x7F:
@@ -263,14 +286,23 @@ def _varint(value: int) -> bytes:
     return bytes(made)
 
 
+@cache
+def _tag(number: int, wire: int = _LENGTH) -> bytes:
+    return _varint(number << 3 | wire)
+
+
 def _chunk(number: int, data: bytes) -> bytes:
-    return _varint(number << 3 | _LENGTH) + _varint(len(data)) + data
+    return _tag(number) + _varint(len(data)) + data
 
 
 @cache
-def _by_name(message: str) -> tuple[dict[str, FieldDescriptor], tuple[tuple[FieldDescriptor, frozenset[str]], ...]]:
+def _by_name(message: str) -> tuple[dict[str, _Writable], tuple[tuple[FieldDescriptor, frozenset[str]], ...]]:
     """Return the fields by JSON name, and the inlined messages with the names of their fields."""
-    plain = {one.name: one for one in fields_of(message) if one.shape != "^"}
+    plain = {
+        one.name: (one.shape, one.number, _writer(one.kind, one.number), _writer(one.kind, 2))
+        for one in fields_of(message)
+        if one.shape != "^"
+    }
     inlined = tuple((one, _names(one.kind)) for one in fields_of(message) if one.shape == "^")
     return plain, inlined
 
@@ -280,44 +312,53 @@ def _names(message: str) -> frozenset[str]:
     return frozenset(plain).union(*(names for _, names in inlined))
 
 
+def _message(message: str, obj: Mapping[str, Any]) -> bytes:
+    """Encode a message, once if the object is shared."""
+    if not isinstance(obj, SharedObject):
+        return _encode(message, obj)
+    obj.encoded = obj.encoded or _encode(message, obj)
+    return obj.encoded
+
+
 def _encode(message: str, obj: Mapping[str, Any]) -> bytes:
     plain, inlined = _by_name(message)
-    made = bytearray()
+    made = []
     for name, value in obj.items():
         field = plain.get(name)
         if field is None or value is None:
             continue
-        write, number = _writer(field.kind), field.number
-        if field.shape == "*":
-            for one in value:
-                made += write(number, one)
-        elif field.shape == "{}":
-            for key, one in value.items():
-                made += _chunk(number, _chunk(1, key.encode()) + (b"" if one is None else write(2, one)))
+        shape, number, write, write_value = field
+        if not shape:
+            made.append(write(value))
+        elif shape == "*":
+            made += map(write, value)
         else:
-            made += write(number, value)
-    for field, names in inlined:
+            for key, one in value.items():
+                made.append(_chunk(number, _chunk(1, key.encode()) + (b"" if one is None else write_value(one))))
+    for one, names in inlined:
         inner = {name: obj[name] for name in names if name in obj}
         if inner:
-            made += _chunk(field.number, _encode(field.kind, inner))
-    return bytes(made)
+            made.append(_chunk(one.number, _encode(one.kind, inner)))
+    return b"".join(made)
 
 
 @cache
-def _writer(kind: str) -> Callable[[int, Any], bytes]:
-    """Return the function that encodes a value of a type: (field number, value) -> bytes."""
-    if kind == "s":
-        return lambda number, value: _chunk(number, str(value).encode())
+def _writer(kind: str, number: int) -> Callable[[Any], bytes]:
+    """Return the function that encodes a value of a type as a field with this number."""
+    tag = _tag(number)
     if kind in ("i", "t"):
-        return lambda number, value: _varint(number << 3) + _varint(int(value))
-    if kind == "b":
-        return lambda number, value: _chunk(number, base64.b64decode(value))
+        tag = _tag(number, _VARINT)
+        return lambda value: tag + _varint(int(value))
     if kind == "d":
-        return lambda number, value: _varint(number << 3 | _FIXED64) + struct.pack("<d", float(value))
-    special = _WRITERS.get(kind)
-    if special is not None:
-        return lambda number, value: _chunk(number, special(value))
-    return lambda number, value: _chunk(number, _encode(kind, value))
+        tag = _tag(number, _FIXED64)
+        return lambda value: tag + struct.pack("<d", float(value))
+    content: Callable[[Any], bytes] = _WRITERS.get(kind) or partial(_message, kind)
+
+    def write(value: Any) -> bytes:
+        data = content(value)
+        return tag + _varint(len(data)) + data
+
+    return write
 
 
 @lru_cache(maxsize=4096)
@@ -353,6 +394,8 @@ def _or_bool(value: Any) -> bytes:
 
 
 _WRITERS: dict[str, Callable[[Any], bytes]] = {
+    "b": base64.b64decode,
+    "s": lambda value: str(value).encode(),
     "Duration": lambda value: b"\x08" + _varint(nanoseconds(value)),
     "FieldsV1": _json,
     "IntOrString": _int_or_string,

@@ -16,7 +16,7 @@ from kitlib.api.certificates import CertificateSigningRequest
 from kitlib.api.errors import KitError, ManifestError
 from kitlib.api.meta import is_condition_true
 from kitlib.api.pod_strategy import grace_of
-from kitlib.api.serialize import from_dict, to_dict
+from kitlib.api.serialize import deepcopy, from_dict, to_dict
 from kitlib.apiserver.admission.attributes import Deletion
 from kitlib.apiserver.admission.deletion import BACKGROUND
 from kitlib.apiserver.admission.updating import check_preconditions as check_changes
@@ -111,12 +111,19 @@ class Rest:
         Raises:
             StatusError: 404.
         """
-        found = self.cluster.api.store.find(self.kind_of(served), name, namespace)
+        return self.wire(served, deepcopy(self._stored(served, namespace, name)))
+
+    def shared_get(self, served: APIResource, namespace: str, name: str) -> Object:
+        """Return `get`'s result from a cache; it must not be changed."""
+        return self.shared_wire(served, self._stored(served, namespace, name))
+
+    def _stored(self, served: APIResource, namespace: str, name: str) -> Any:
+        found = self.cluster.api.store.find(self.kind_of(served), name, namespace, copy=False)
         if found is None:
             details = {"name": name, "group": served.group, "kind": served.plural}
             details = {key: value for key, value in details.items() if value}
             raise StatusError(404, f'{served.qualified} "{name}" not found', "NotFound", details)
-        return self.wire(served, found)
+        return found
 
     def exists(self, served: APIResource, namespace: str, name: str) -> bool:
         return self.cluster.api.store.find(self.kind_of(served), name, namespace, copy=False) is not None
@@ -433,7 +440,12 @@ class Rest:
         with self.errors(served, name), self._undone_if(request.dry_run):
             stored = act()
             self.warnings += self.cluster.api.warnings
-        shown = self.wire(served, stored)
+        written = stored.metadata
+        newest = store.find(kind, written.name, written.namespace, copy=False)
+        if request.dry_run or newest is None or newest.metadata.resource_version != written.resource_version:
+            shown = self.wire(served, stored)
+        else:
+            shown = self.shared_wire(served, newest)
         if request.dry_run:
             _with_version(shown, before.metadata.resource_version if before is not None else "")
         else:

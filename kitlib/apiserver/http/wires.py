@@ -15,6 +15,7 @@ from kitlib.api.required_fields import complete
 from kitlib.api.serialize import to_dict
 from kitlib.apiserver.admission.custom.fields import fill
 from kitlib.apiserver.http.event_versions import EVENTS
+from kitlib.apiserver.http.protobuf import SharedObject
 from kitlib.apiserver.http.resources import APIResource
 from kitlib.apiserver.http.status import of_error
 from kitlib.apiserver.http.timestamps import with_served_times
@@ -77,7 +78,7 @@ class Wires:
         if missing:  # all together, so that a webhook is asked about all of them at once
             converted = self._converted(served, [obj for _, obj, _ in missing])
             for (i, _, made), obj in zip(missing, converted, strict=True):
-                found[i] = form(served, obj)
+                found[i] = SharedObject.of(form(served, obj))
                 made[served.group_version] = served.schema, found[i]
         return found  # type: ignore[return-value]
 
