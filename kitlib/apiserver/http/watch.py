@@ -148,8 +148,8 @@ class WatchStream:
         self._known.add(_key(obj))
         self._line(change, obj)
 
-    def _line(self, change: str, obj: Mapping[str, Any]) -> None:
-        shown = self._shape([dict(obj)], self._first)
+    def _line(self, change: str, obj: dict[str, Any]) -> None:
+        shown = self._shape([obj], self._first)
         self._first = False
         self._send(change, shown)
 

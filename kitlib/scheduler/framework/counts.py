@@ -270,8 +270,9 @@ class PodCounts:
         """Remove a pod from `pods_by_label`."""
         labels = info.pod.metadata.labels
         for key, pods in self.pods_by_label.items():
-            if key in labels:
-                pods.get(labels[key], {}).pop(info.uid, None)
+            same = pods.get(labels.get(key, ""), {})
+            if same.pop(info.uid, None) is not None and not same:
+                del pods[labels[key]]  # each Job brings values of its own
 
     def count(self, info: PodInfo, sign: int) -> None:
         """Add a pod to all counts that match it (1), or subtract it (-1)."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from kitlib.apiserver.admission.webhook_calls import Attempts, Pending
+from kitlib.apiserver.http import protobuf
 from kitlib.apiserver.http.dispatcher import Dispatcher
 from kitlib.apiserver.http.wires import Wires
 from kitlib.cluster import Cluster
@@ -51,3 +54,30 @@ def test_nothing_is_kept_of_deleted_objects_that_watches_have_been_sent() -> Non
             call("DELETE", f"{maps}/m{i}")
             assert all(len(stream.poll()) == 2 for stream in streams)
         assert len(dispatcher.rest.wires) == before
+
+
+def test_the_message_of_an_object_is_encoded_once_for_each_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoded: list[object] = []
+    encode = protobuf._encode
+
+    def counting(message: str, obj: Mapping[str, object]) -> bytes:
+        encoded.extend([message] if message == "core.v1.ConfigMap" else [])
+        return encode(message, obj)
+
+    monkeypatch.setattr(protobuf, "_encode", counting)
+    with Cluster.simulated(1) as cluster:
+        call = call_of(Dispatcher(cluster))
+        maps, ask = "/api/v1/namespaces/default/configmaps", {"accept": protobuf.PROTOBUF}
+        call("POST", maps, {"metadata": {"name": "m"}})
+        stream = call("GET", f"{maps}?watch=true&resourceVersion=0&fieldSelector=metadata.name=m", **ask)[1]
+        assert len(stream.poll()) == 1
+        for value in ("b", "c"):
+            encoded.clear()
+            written = call("PUT", f"{maps}/m", {"metadata": {"name": "m"}, "data": {"a": value}}, **ask)[1]
+            assert protobuf.decode_object(written)["data"] == {"a": value}
+            assert call("GET", f"{maps}/m", **ask)[1] == written
+            (sent,) = stream.poll()
+            assert sent.endswith(written)
+            listed = call("GET", f"{maps}?fieldSelector=metadata.name=m", **ask)[1]
+            assert protobuf.decode_object(listed)["items"][0]["data"] == {"a": value}
+            assert len(encoded) == 1

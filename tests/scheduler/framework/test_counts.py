@@ -86,3 +86,14 @@ def test_every_item_that_asks_for_a_pod_is_found_by_the_labels_of_the_pod() -> N
         assert {number for number, one in enumerate(selectors) if one.matches(labels)} <= set(found)
         fewer += len(found) < 150
     assert fewer > 50
+
+
+def test_nothing_is_kept_of_the_label_values_of_pods_that_are_gone() -> None:
+    table = Snapshot([node(0)])
+    table.counted("a", lambda _: 1, LabelSelectorMatcher(LabelSelector(match_labels={"app": "a"})))
+    for number in range(4):
+        table.add(info(number, 0, None))
+    assert set(table._counts.pods_by_label["app"]) == {"a", "b"}
+    for pod in list(table.every_pod()):
+        table.remove(pod)
+    assert table._counts.pods_by_label["app"] == {}
