@@ -12,7 +12,7 @@ from __future__ import annotations
 import datetime
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -25,6 +25,8 @@ from kitlib.api.resource import FORMAT_WRONG, Quantity, QuantityError
 
 Path = tuple[str | int, ...]
 _MAX_STRICT_ERRORS = 100
+_origin: Callable[[Any], Any] = cache(typing.get_origin)
+_arguments: Callable[[Any], Any] = cache(typing.get_args)
 
 STRUCTS = {
     "ResourceClaimRef": "ResourceClaim",
@@ -245,10 +247,11 @@ def _fields(type_: type[KubeStruct]) -> dict[str, Any]:
     return {f.encode_name: hints[f.name] for f in msgspec.structs.fields(type_)}
 
 
+@cache
 def _alternatives(hint: Any) -> list[Any]:
     """Return the types that a value may have besides null."""
-    if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        return [alternative for alternative in typing.get_args(hint) if alternative is not type(None)]
+    if _origin(hint) in (typing.Union, types.UnionType):
+        return [alternative for alternative in _arguments(hint) if alternative is not type(None)]
     return [hint]
 
 
@@ -258,9 +261,11 @@ def _unknown(data: Any, hint: Any, path: Path) -> Iterator[Path]:
 
 def _strict(data: Any, hint: Any, path: Path) -> Iterator[tuple[str, Path]]:
     """Yield unknown and duplicate fields with their paths; nothing is reported below an unknown field."""
-    for fields, below, maps, lists in _containers(hint):
-        if maps and isinstance(data, dict):
-            seen = set()
+    for alternative in _alternatives(hint):
+        origin, arguments = _origin(alternative), _arguments(alternative)
+        struct = isinstance(alternative, type) and issubclass(alternative, KubeStruct)
+        if isinstance(data, dict) and (struct or origin is dict or alternative is Any):
+            fields, seen = _fields(alternative) if struct else None, set()
             for key, value in data.pairs if isinstance(data, Members) else data.items():
                 place = (*path, str(key))
                 if fields is not None and key not in fields:
@@ -270,23 +275,11 @@ def _strict(data: Any, hint: Any, path: Path) -> Iterator[tuple[str, Path]]:
                     yield "duplicate", place
                 seen.add(key)
                 if isinstance(value, dict | list):
-                    yield from _strict(value, below if fields is None else fields[key], place)
-        elif lists and isinstance(data, list):
+                    below = fields[key] if fields is not None else arguments[1] if origin is dict else Any
+                    yield from _strict(value, below, place)
+        elif isinstance(data, list) and (origin is list or alternative is Any):
             for i, value in enumerate(data):
-                yield from _strict(value, below, (*path, i))
-
-
-@cache
-def _containers(hint: Any) -> list[tuple[dict[str, Any] | None, Any, bool, bool]]:
-    """Return the alternatives that contain values: the fields of a struct, else the values' type; maps; lists."""
-    found: list[tuple[dict[str, Any] | None, Any, bool, bool]] = []
-    for option in _alternatives(hint):
-        origin, arguments = typing.get_origin(option), typing.get_args(option)
-        if isinstance(option, type) and issubclass(option, KubeStruct):
-            found.append((_fields(option), None, True, False))
-        elif origin in (dict, list) or option is Any:
-            found.append((None, arguments[-1] if arguments else Any, origin is not list, origin is not dict))
-    return found
+                yield from _strict(value, arguments[0] if origin is list else Any, (*path, i))
 
 
 def _struct(data: Any, type_: type[KubeStruct], path: Path, names: tuple[str, ...]) -> Iterator[Problem]:
@@ -324,31 +317,22 @@ def _value(value: Any, hint: Any, path: Path, names: tuple[str, ...], where: str
             yield _wrong(value, path, where, "int32", final=True)
         return
     option = options[0]
-    origin, arguments = typing.get_origin(option), typing.get_args(option)
+    origin, arguments = _origin(option), _arguments(option)
     if option is Quantity:
         yield from _quantity(value, path)
     elif option is datetime.datetime:
         yield from _time(value, path, where, RFC3339_MICRO if named == "v1.MicroTime" else RFC3339)
     elif option is bytes:
         yield from _bytes(value, path, where)
-    elif origin is list:
-        if isinstance(value, list):
-            for i, item in enumerate(value):
-                yield from _value(item, arguments[0], (*path, i), names, where, named)
-        else:
-            yield _wrong(value, path, where, go_type(option, named))
-    elif origin is dict:
-        if isinstance(value, dict):
-            for key, item in value.items():
-                yield from _value(item, arguments[1], (*path, f"[{key}]"), names, where, named)
-        else:
-            yield _wrong(value, path, where, go_type(option, named))
-    elif isinstance(option, type) and issubclass(option, KubeStruct):
-        if isinstance(value, dict):
-            yield from _struct(value, option, path, names)
-        else:
-            yield _wrong(value, path, where, go_type(option, named))
-    elif option is not Any and not _fits(value, option):
+    elif origin is list and isinstance(value, list):
+        for i, item in enumerate(value):
+            yield from _value(item, arguments[0], (*path, i), names, where, named)
+    elif origin is dict and isinstance(value, dict):
+        for key, item in value.items():
+            yield from _value(item, arguments[1], (*path, f"[{key}]"), names, where, named)
+    elif (struct := isinstance(option, type) and issubclass(option, KubeStruct)) and isinstance(value, dict):
+        yield from _struct(value, option, path, names)
+    elif option is not Any and (struct or origin in (list, dict) or not _fits(value, option)):
         yield _wrong(value, path, where, go_type(option, named))
 
 
