@@ -82,13 +82,7 @@ class LogOptions(NamedTuple):
 
 
 class StreamNode(Protocol):
-    """A node that opens streams into its containers.
-
-    Attributes:
-        no_ports: the reason why no port of a pod can be connected to; "" = ports can be connected to.
-    """
-
-    no_ports: str
+    """A node that opens streams into its containers."""
 
     def exec(
         self, namespace: str, pod: str, container: str, command: Sequence[str], heard: Heard, *, stdin: bool, tty: bool
@@ -105,5 +99,9 @@ class StreamNode(Protocol):
         ...
 
     def connect(self, namespace: str, pod: str, port: int, heard: Heard, localhost: bool = False) -> Stream:
-        """Connect to a port of a pod: at its address, or with `localhost` at the loopback address in the pod."""
+        """Connect to a port of a pod: at its address, or with `localhost` at the loopback address in the pod.
+
+        Raises:
+            KitError: no process of the pod listens on the port.
+        """
         ...

@@ -4,7 +4,11 @@ For each connection the client opens two SPDY streams with the same request id: 
 directions. A failure is written to the error stream and ends that connection only. The buffers of both directions are
 bounded; a peer that stops reading, or opens only one of the two streams, loses its connection.
 
-Source: kubelet pkg/kubelet/cri/streaming/portforward httpstream.go (monitorStreamPair), constants.go; KEP-4006.
+Other clients (kr8s, the Python client) send the data of each port in the query in two channels of a WebSocket: 2n for
+data, 2n+1 for errors. Both begin with the port, in two bytes.
+
+Source: kubelet pkg/kubelet/cri/streaming/portforward httpstream.go (monitorStreamPair), constants.go, websocket.go
+(handleWebSocketStreams); KEP-4006.
 """
 
 from __future__ import annotations
@@ -12,15 +16,20 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from kitlib.api.errors import KitError
+from kitlib.api.pod_connect import PodPortForwardOptions
 from kitlib.api.streams import WINDOW, Stream, StreamEvent
 from kitlib.apiserver.http import spdy
 from kitlib.apiserver.http.status import StatusError
-from kitlib.apiserver.http.streams import PodStream
+from kitlib.apiserver.http.streams import BASE64, CHANNELS, PodStream
 
 PATH = r"^/api/v1/namespaces/[^/]+/pods/[^/]+/portforward$"
 PROTOCOL = "SPDY/3.1+portforward.k8s.io"
+_BY_CHANNELS = (f"v4.{CHANNELS}", f"v4.{BASE64}")
+_MAX_PORTS = 100
+"""The maximum number of ports of one request by channels."""
 MAX_CONNECTIONS = 256
 """The maximum number of connections of one port-forward."""
 MAX_FORWARDED = 512
@@ -54,38 +63,83 @@ class _Connection:
     room: asyncio.Event = field(default_factory=asyncio.Event)
 
 
+class _ChannelFramer:
+    """The framing of a WebSocket with channels, in the place of SPDY's: stream n is channel n - 1."""
+
+    def feed(self, message: bytes) -> list[spdy.SPDYFrame]:
+        return [spdy.SPDYFrame(0, message[0] + 1, message[1:])] if message else []
+
+    def data(self, stream: int, data: bytes, *, last: bool = False) -> bytes:
+        """Return the message; b"" without data, since a channel has no end of its own."""
+        return bytes([stream - 1]) + data if data else b""
+
+    def reply(self, stream: int) -> bytes:
+        return b""
+
+    def pong(self, number: int) -> bytes:
+        return b""
+
+    def reset(self, stream: int, status: int = 2) -> bytes:
+        return b""
+
+
 class PortForwardHandler(PodStream):
     """The handler of one `kubectl port-forward`."""
 
     spdy_protocol = "portforward.k8s.io"
+
+    subprotocols = (PROTOCOL, *_BY_CHANNELS)
 
     @property
     def max_message_size(self) -> int:
         """The maximum size of a message in bytes: the largest frame and its framing."""
         return spdy.MAX_FRAME + 4096
 
-    def select_subprotocol(self, subprotocols: list[str]) -> str | None:
-        return PROTOCOL if PROTOCOL in subprotocols else None
-
     def find(self) -> None:
-        """Find the pod and check that the client offers the supported protocol."""
+        """Find the pod and check that the client offers a supported protocol."""
         target, pod, self._node = self.pod()
-        if self._node.no_ports:
-            raise StatusError(501, f"port-forward: {self._node.no_ports}", "NotImplemented")
-        offered = self.request.headers.get("Sec-WebSocket-Protocol", "")
-        if self.upgrade == "websocket" and PROTOCOL not in [one.strip() for one in offered.split(",")]:
-            raise StatusError(400, f"port-forward: the subprotocol {PROTOCOL} is required, got {offered!r}")
         if (pod.get("status") or {}).get("phase") != "Running":
             raise StatusError(400, f"unable to forward port because pod is not running: {target.name}")
         self._target = target
-        self._framer = spdy.Framer()
+        self._framer: spdy.Framer | _ChannelFramer = spdy.Framer()
         self._connections: dict[str, _Connection] = {}
         self._of_stream: dict[int, _Connection] = {}
+        self._ports: list[int] = []
+        offered = [one.strip() for one in self.request.headers.get("Sec-WebSocket-Protocol", "").split(",")]
+        if self.upgrade != "websocket" or PROTOCOL in offered:
+            return
+        if offered != [""] and not set(offered).intersection(_BY_CHANNELS):
+            valid = ", ".join(self.subprotocols)
+            raise StatusError(400, f"port-forward: subprotocols {', '.join(offered)}: valid values: {valid}")
+        assert isinstance(self.connection_options, PodPortForwardOptions), "admission does not change the kind"
+        self._framer, self._ports = _ChannelFramer(), self.connection_options.ports
+        if not self._ports:
+            raise StatusError(400, 'query parameter "ports" is required')
+        if len(self._ports) > min(_MAX_PORTS, MAX_FORWARDED - self._service.forwarded):
+            raise StatusError(429, f"port-forward: {len(self._ports)} ports are too many", "TooManyRequests")
+
+    async def open(self, *arguments: str, **named: str) -> None:
+        await super().open(*arguments, **named)
+        for number, port in enumerate(self._ports):
+            data, errors = 2 * number + 1, 2 * number + 2
+            connection = self._connections[str(number)] = _Connection(str(number), port, errors, data)
+            self._of_stream[data] = self._of_stream[errors] = connection
+            self._service.forwarded += 1
+            for stream in (data, errors):
+                await self.sent(self._framer.data(stream, port.to_bytes(2, "little")))
+            self.later(self._connect(connection))
+
+    def send(self, data: bytes) -> Any:
+        if data:
+            return super().send(data)
+        nothing: asyncio.Future[None] = self._loop.create_future()
+        nothing.set_result(None)
+        return nothing
 
     async def on_message(self, message: str | bytes) -> None:
         self._used_at = self._loop.time()
         try:
-            frames = self._framer.feed(message.encode() if isinstance(message, str) else message)
+            frames = self._framer.feed(self.received(message))
         except spdy.SpdyError as error:
             self.close(1002, str(error)[:100])
             return
@@ -208,6 +262,8 @@ class PortForwardHandler(PodStream):
         connection.room.set()
         for number in (connection.errors, connection.data):
             self._of_stream.pop(number, None)
+        if self._ports and not self._connections:
+            self.close(1000)
         if connection.stream is not None:
             stream, connection.stream = connection.stream, None
             await self.elsewhere(stream.close)

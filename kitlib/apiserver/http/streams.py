@@ -1,14 +1,15 @@
 """exec and attach over a WebSocket: the channels of `v5.channel.k8s.io`.
 
 Each binary message begins with its channel: 0 standard input, 1 standard output, 2 standard error, 3 the final Status,
-4 the terminal's size, 255 the end of a channel.
+4 the terminal's size, 255 the end of a channel. The subprotocols with `base64` send texts, the channel as a digit.
 
-Source: apimachinery pkg/util/remotecommand/constants.go, KEP-4006.
+Source: apimachinery pkg/util/remotecommand/constants.go, KEP-4006; wsstream Conn.handle.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
@@ -39,8 +40,9 @@ from kitlib.apiserver.http.users import User
 from kitlib.apiserver.validation.warnings.kinds import warning_header
 
 T = TypeVar("T")
-_WITH_STATUS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
-PROTOCOLS = (*_WITH_STATUS, "channel.k8s.io")
+CHANNELS, BASE64 = "channel.k8s.io", "base64.channel.k8s.io"
+_WITH_STATUS = (f"v5.{CHANNELS}", f"v4.{CHANNELS}", f"v4.{BASE64}")
+PROTOCOLS = (*_WITH_STATUS, CHANNELS, BASE64)
 """The subprotocols; the first version, also that of a client that offers none, ends with a text only after an error."""
 STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
 _CHANNELS = {"stdin": STDIN, "stdout": STDOUT, "stderr": STDERR, "error": ERROR, "resize": RESIZE}
@@ -113,10 +115,12 @@ class PodStream(WebSocketHandler, ABC):
 
     Attributes:
         spdy_protocol: the protocol over SPDY streams if the client uses SPDY instead of a WebSocket.
+        subprotocols: the subprotocols of a WebSocket, in order of preference.
         connection_options: the options of the request as admission left them; the query is read for nothing else.
     """
 
     spdy_protocol: str
+    subprotocols: tuple[str, ...]
     connection_options: KubeObject
 
     def initialize(self, service: StreamServer) -> None:
@@ -127,6 +131,7 @@ class PodStream(WebSocketHandler, ABC):
         self._idle: asyncio.TimerHandle | None = None
         self._counting = ExitStack()
         self._connection: Connection | None = None  # with SPDY
+        self._subprotocol = ""
 
     async def prepare(self) -> None:
         try:
@@ -267,6 +272,25 @@ class PodStream(WebSocketHandler, ABC):
         if self._idle is not None:
             self._idle.cancel()
 
+    def select_subprotocol(self, subprotocols: list[str]) -> str | None:
+        self._subprotocol = next((one for one in self.subprotocols if one in subprotocols), "")
+        return self._subprotocol or None
+
+    @property
+    def in_base64(self) -> bool:
+        """Whether messages are texts: the digit of the channel, and the data in base64."""
+        return self._subprotocol.endswith(BASE64)
+
+    def received(self, message: str | bytes) -> bytes:
+        """Return a client's message as bytes, the first one of which is the channel; b"" if it is not base64."""
+        data = message.encode() if isinstance(message, str) else message
+        if not data or not self.in_base64:
+            return data
+        try:
+            return bytes([data[0] - ord("0")]) + base64.b64decode(data[1:], validate=True)
+        except ValueError:
+            return b""
+
     async def sent(self, data: bytes) -> None:
         """Send a binary message and wait until it is written, so that a peer that does not read is not read from."""
         with suppress(WebSocketClosedError, StreamClosedError):
@@ -278,6 +302,8 @@ class PodStream(WebSocketHandler, ABC):
         if self._connection is not None:
             return self._connection.send(data)
         try:
+            if self.in_base64:
+                return self.write_message(chr(ord("0") + data[0]) + base64.b64encode(data[1:]).decode())
             return self.write_message(data, binary=True)
         except WebSocketClosedError:
             return asyncio.sleep(0)
@@ -286,7 +312,8 @@ class PodStream(WebSocketHandler, ABC):
 class StreamHandler(PodStream):
     """The handler of one exec or attach."""
 
-    spdy_protocol = "v4.channel.k8s.io"
+    spdy_protocol = f"v4.{CHANNELS}"
+    subprotocols = PROTOCOLS
 
     def initialize(self, service: StreamServer) -> None:
         super().initialize(service)
@@ -336,9 +363,6 @@ class StreamHandler(PodStream):
     def _command(self) -> list[str]:
         return self.connection_options.command if isinstance(self.connection_options, PodExecOptions) else []
 
-    def select_subprotocol(self, subprotocols: list[str]) -> str | None:
-        return next((one for one in PROTOCOLS if one in subprotocols), None)
-
     def find(self) -> None:
         """Find the container and check that it runs."""
         target, pod, self._node = self.pod()
@@ -384,7 +408,7 @@ class StreamHandler(PodStream):
         self._opened.set_result(self._stream)
 
     async def on_message(self, message: str | bytes) -> None:
-        data = message.encode() if isinstance(message, str) else message
+        data = self.received(message)
         self._used_at = self._loop.time()
         stream = await self._opened
         if not data or stream is None:
@@ -447,7 +471,7 @@ class StreamHandler(PodStream):
 
     def _end(self, code: int, why: str) -> None:
         status = exit_status(code, why)
-        if self._channels is not None or self.selected_subprotocol in _WITH_STATUS:
+        if self._channels is not None or self._subprotocol in _WITH_STATUS:
             self.send(bytes([ERROR]) + json.dumps(status).encode())
         elif status["status"] != "Success":  # Source: cri-streaming remotecommand v1WriteStatusFunc
             self.send(bytes([ERROR]) + status["message"].encode())

@@ -67,8 +67,6 @@ class AgentStream:
 class ContainerStreams(ABC):
     """Implements `kitlib.api.streams.StreamNode` over a node's connection."""
 
-    no_ports = ""
-
     @property
     @abstractmethod
     def link(self) -> Conversation:

@@ -45,7 +45,6 @@ class SimulatedStreams(ABC):
         followed: the streams that end with their container's process.
     """
 
-    no_ports = "a simulated container runs no programs and listens on no port; nodes of --kind docker can be reached"
     followed: list[FollowedProcess]
 
     @abstractmethod
@@ -117,12 +116,13 @@ class SimulatedStreams(ABC):
         return stream
 
     def connect(self, namespace: str, pod: str, port: int, heard: Heard, localhost: bool = False) -> LogStream:
-        """Refuse to connect, because a simulated program listens on no port.
+        """Refuse the connection like a pod on whose port no process listens. Source: cri-streaming portForward.
 
         Raises:
             KitError: always.
         """
-        raise KitError(f"failed to connect to localhost:{port}: a simulated container runs no programs")
+        why = "a simulated container runs no programs and listens on no port; nodes of --kind docker can be reached"
+        raise KitError(f"failed to connect to localhost:{port}: connect: connection refused ({why})")
 
     def _shell(
         self,

@@ -57,8 +57,6 @@ class PodSide:
 class Node:
     """A node whose pods all listen on one port of this machine."""
 
-    no_ports = ""
-
     def __init__(self, port: int) -> None:
         self.port, self.asked = port, list[tuple[str, str, int]]()
         self.sides: list[PodSide] = []

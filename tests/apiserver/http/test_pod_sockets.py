@@ -75,9 +75,6 @@ def test_a_refused_connection_leaves_no_socket() -> None:
     node: Any = Refusing(0)
     with pytest.raises(KitError, match="connection refused"):
         pod_sockets.connect(node, "default", "web", 80, SECONDS)
-    node.no_ports = "no ports here"
-    with pytest.raises(KitError, match="no ports here"):
-        pod_sockets.connect(node, "default", "web", 80, SECONDS)
 
 
 def test_a_webhook_is_called_in_a_ready_pod_of_its_service(monkeypatch: pytest.MonkeyPatch) -> None:

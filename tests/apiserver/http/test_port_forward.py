@@ -6,6 +6,7 @@ The pod's side is a stand-in that a test holds; the client's side is a WebSocket
 from __future__ import annotations
 
 import asyncio
+import base64
 import struct
 import threading
 import zlib
@@ -105,7 +106,6 @@ def served(pods: Pods, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A served cluster with one pod, whose ports lead to `pods`."""
     with Cluster.simulated(1) as cluster:
         cluster.apply(POD)
-        monkeypatch.setattr(cluster.node("node-1"), "no_ports", "", raising=False)
         monkeypatch.setattr(cluster.node("node-1"), "connect", pods.connect)
         with serve(cluster) as made:
             yield made
@@ -134,6 +134,15 @@ def forwarding(service: Any, work: Callable[[Client], Awaitable[None]]) -> None:
             socket.close()
 
     asyncio.run(asyncio.wait_for(whole(), 60))
+
+
+async def by_channels(service: Any, protocol: str, query: str) -> WebSocketClientConnection:
+    request = HTTPRequest(
+        f"{service.address}/api/v1/namespaces/default/pods/web/portforward?{query}".replace("https", "wss"),
+        headers={"Authorization": f"Bearer {service.token}"},
+        validate_cert=False,
+    )
+    return await websocket_connect(request, subprotocols=[protocol] if protocol else None)
 
 
 def wait_for(true: Callable[[], bool]) -> None:
@@ -265,3 +274,41 @@ def test_streams_over_which_nothing_goes_are_closed(service: Any, monkeypatch: p
         assert client.socket.close_code == 1001
 
     forwarding(service, work)
+
+
+@pytest.mark.parametrize("protocol", ["v4.channel.k8s.io", "v4.base64.channel.k8s.io", ""])
+def test_clients_with_channels_forward_the_ports_of_their_query(service: Any, pods: Pods, protocol: str) -> None:
+    def framed(channel: int, data: bytes) -> bytes | str:
+        text = f"{channel}{base64.b64encode(data).decode()}"
+        return text if "base64" in protocol else bytes([channel]) + data
+
+    async def whole() -> None:
+        socket = await by_channels(service, protocol, "ports=80&ports=8080")
+        ports = [await socket.read_message() for _ in range(4)]
+        assert ports == [framed(n, port.to_bytes(2, "little")) for n, port in enumerate((80, 80, 8080, 8080))]
+        while len(pods.sides) < 2:
+            await asyncio.sleep(0.01)
+        await socket.write_message(framed(2, b"hello"), binary="base64" not in protocol)
+        while not sum(side.got for side in pods.sides):
+            await asyncio.sleep(0.01)
+        for side in pods.sides:
+            side.heard(StreamEvent(data=b"bye"))
+            side.heard(StreamEvent(ended=True))
+        answers = {await socket.read_message() for _ in range(3)}
+        assert answers == {framed(0, b"bye"), framed(2, b"bye"), None}
+
+    asyncio.run(asyncio.wait_for(whole(), 60))
+    wait_for(lambda: service.forwarded == 0)
+
+
+def test_a_port_of_a_simulated_pod_refuses_connections() -> None:
+    async def whole(service: Any) -> list[str | bytes | None]:
+        socket = await by_channels(service, "v4.channel.k8s.io", "ports=8786")
+        return [await socket.read_message() for _ in range(4)]
+
+    with Cluster.simulated(1) as cluster:
+        cluster.apply(POD)
+        with serve(cluster) as service:
+            *_, error, end = asyncio.run(asyncio.wait_for(whole(service), 60))
+    assert isinstance(error, bytes) and error.startswith(b"\1error forwarding port 8786 to pod web: failed to connect")
+    assert b"connection refused" in error and end is None

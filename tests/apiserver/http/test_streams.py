@@ -6,6 +6,7 @@ Source: endpoints/handlers ConnectResource; the object is the options of the str
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import ssl
 import urllib.error
@@ -110,6 +111,12 @@ def test_selectors_of_a_policy_see_the_namespace_and_no_labels(
     [
         (["channel.k8s.io"], "exec?command=echo&command=hi&stdout=true", b""),
         ([], "exec?command=echo&command=hi&stdout=true", b""),
+        (["base64.channel.k8s.io"], "exec?command=echo&command=hi&stdout=true", b""),
+        (
+            ["base64.channel.k8s.io"],
+            "exec?command=sh&stdin=true",
+            b"command terminated with non-zero exit code: error executing command, exit code 1",
+        ),
         (
             ["channel.k8s.io"],
             "exec?command=false&stdout=true",
@@ -129,9 +136,13 @@ def test_the_first_version_of_the_channels_has_no_status(
             validate_cert=False,
         )
         socket = await websocket_connect(request, subprotocols=protocols)
+        if "stdin" in command:
+            await socket.write_message(f"0{base64.b64encode(b'exit 1' + bytes([10])).decode()}")
         while (message := await socket.read_message()) is not None:
-            assert isinstance(message, bytes)
+            assert isinstance(message, str) is (protocols == ["base64.channel.k8s.io"])
+            if isinstance(message, str):
+                message = bytes([int(message[0])]) + base64.b64decode(message[1:])
             read[message[0]] += message[1:]
 
     asyncio.run(whole())
-    assert read == {1: b"" if "false" in command else b"hi\n", 3: ends}
+    assert read == {1: b"hi\n" if "echo" in command else b"", 3: ends}
