@@ -61,7 +61,7 @@ class Node:
         self.port, self.asked = port, list[tuple[str, str, int]]()
         self.sides: list[PodSide] = []
 
-    def connect(self, namespace: str, pod: str, port: int, heard: Heard) -> PodSide:
+    def connect(self, namespace: str, pod: str, port: int, heard: Heard, localhost: bool = False) -> PodSide:
         self.asked.append((namespace, pod, port))
         self.sides.append(PodSide(self.port, heard))
         return self.sides[-1]

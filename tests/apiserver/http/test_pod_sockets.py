@@ -69,7 +69,7 @@ def test_the_end_of_the_pod_is_the_end_of_the_socket() -> None:
 
 def test_a_refused_connection_leaves_no_socket() -> None:
     class Refusing(Node):
-        def connect(self, namespace: str, pod: str, port: int, heard: Heard) -> PodSide:
+        def connect(self, namespace: str, pod: str, port: int, heard: Heard, localhost: bool = False) -> PodSide:
             raise KitError("connection refused")
 
     node: Any = Refusing(0)

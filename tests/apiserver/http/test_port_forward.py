@@ -62,7 +62,9 @@ class Pods:
         self.asked, self.held = threading.Event(), threading.Event()
         self.held.set()
 
-    def connect(self, namespace: str, pod: str, port: int, heard: Callable[[StreamEvent], None]) -> PodSide:
+    def connect(
+        self, namespace: str, pod: str, port: int, heard: Callable[[StreamEvent], None], localhost: bool = False
+    ) -> PodSide:
         self.asked.set()
         assert self.held.wait(30)
         self.sides.append(PodSide(heard))
