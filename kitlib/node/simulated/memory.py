@@ -73,7 +73,7 @@ class Counters:
     local: dict[str, int] = field(default_factory=dict)
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=8192)
 def upwards(path: str) -> tuple[str, ...]:
     """Return the paths of a cgroup and its ancestors, up to the root."""
     found = []

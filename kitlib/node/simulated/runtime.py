@@ -207,7 +207,8 @@ class SimulatedRuntime:
         if pid is not None:
             if process is not None:
                 self._leave_behind(identity, process)
-                self._codes[identity] = process.workload.tidy_code if grace > 0 else 128 + SIGKILL
+                if grace > 0:  # without it the code is that of an unknown container, and nobody asks for a sandbox's
+                    self._codes[identity] = process.workload.tidy_code
             self._forget(identity)
             self.kernel.kill(pid)
         self._stopping.pop(identity, None)

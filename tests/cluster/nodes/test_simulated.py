@@ -99,6 +99,17 @@ def test_a_pod_deleted_by_force_gives_its_room_back_before_its_processes_end(mon
     assert {one.pod.name for one in cluster.node().kubelet.workers} == {"b"}
 
 
+def test_a_node_keeps_no_exit_codes_of_pods_that_are_gone() -> None:
+    cluster = Cluster.simulated()
+    for grace in (30, 0):
+        cluster.apply([pod("a", "exit=3"), pod("b")])
+        cluster.advance(2)
+        for name in ("a", "b"):
+            cluster.delete("Pod", name, grace=grace)
+        cluster.advance(40)
+    assert not cluster.pods() and not cluster.node().runtime._codes
+
+
 def test_memory_pressure_evicts_who_uses_more_than_requested() -> None:
     cluster = Cluster.simulated([{"memory": "1Gi", "kubelet": ["--eviction-hard=memory.available<200Mi"]}])
     cluster.apply(pod("modest", "memory=300Mi", resources={"requests": {"memory": "320Mi"}}))
