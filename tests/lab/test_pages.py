@@ -30,6 +30,6 @@ def test_a_page_that_was_changed_in_the_folder_is_brought_up_to_date(tmp_path):
 
 def test_rendered_tables_are_tables_and_notebooks_open_in_the_site():
     made = rendered(pages()["course"])
-    assert made.count("<table>") == 3
+    assert made.count("<table>") == 4
     assert 'href="../lab/index.html?path=notebooks/05-who-dies-first.ipynb"' in made
     assert "<script" not in made

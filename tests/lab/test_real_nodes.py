@@ -43,7 +43,7 @@ def test_a_notebook_that_names_kubernetes_gets_pods_wherever_an_engine_answers(
     try:
         assert lesson.cluster(1, cpus=1, memory="256Mi") and len(host.pods()) == 1
         assert lesson.processors(3) == 3 and not lesson.has_systemd()
-        assert repr(lesson).startswith("01: Real nodes as pods of a Kubernetes cluster (")
+        assert repr(lesson).startswith("01-a-pod-becomes-cgroup-files: Real nodes as pods of a Kubernetes cluster (")
     finally:
         lesson.close()
     assert host.pods() == []
