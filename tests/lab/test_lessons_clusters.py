@@ -80,7 +80,7 @@ def weight(cluster: Any) -> Any:
 
 def two(a: str, b: str, limit_a: str = "", limit_b: str = "80Mi") -> Any:
     both = [container("a", memory_limit=limit_a), container("b", memory_limit=limit_b)]
-    made = pod("two", containers=both, restart="Never")
+    made = pod("pair", containers=both, restart="Never")
     for one in both:
         del one["command"]
     made["metadata"]["annotations"] = {"kitlib.dev/workload.a": f"memory={a}", "kitlib.dev/workload.b": f"memory={b}"}
@@ -154,7 +154,7 @@ CASES: dict[str, list[tuple[Any, str]]] = {
         (applied(two("60Mi", "90Mi"), wait=20, answer="b"), ""),
         (applied(two("60Mi", "300Mi", limit_b="200Mi"), wait=20, answer="b"), ""),
         (applied(two("60Mi", "90Mi", limit_a="128Mi"), wait=60, answer="b"), ""),
-        (lambda cluster: "b", "no pod two"),
+        (lambda cluster: "b", "no pod pair"),
         (applied(two("60Mi", "70Mi"), wait=20, answer="b"), "Killed so far: none"),
         (applied(two("60Mi", "90Mi", limit_a="50Mi"), wait=20, answer="b"), "Killed so far"),
         (applied(two("60Mi", "90Mi"), wait=20, answer="a"), "which container"),

@@ -35,7 +35,9 @@ class SharedObject(Object):
     """The wire form of a stored object, which responses, lists and watches share and nobody changes.
 
     Attributes:
-        encoded: its protobuf message, encoded when a client first asks for it. Source: apiserver cacher cachingObject.
+        encoded: its protobuf message, encoded when a client first asks for it; b"" before.
+
+    Source: apiserver cacher cachingObject.
     """
 
     __slots__ = ("encoded",)
