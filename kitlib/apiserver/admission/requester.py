@@ -25,6 +25,7 @@ class Requester(msgspec.Struct, frozen=True):
         client: the program that sent the request over HTTP, as `kubectl`; "" = a call in this process.
         extra: further attributes of the user, each with its values, such as the pod of a service account's token.
         options: the fields of the request's CreateOptions or UpdateOptions; a component sends none.
+        sender: the name of the user who impersonates this one (`kubectl --as`); "" = no impersonation.
     """
 
     name: _Text = "kubernetes-admin"
@@ -33,6 +34,7 @@ class Requester(msgspec.Struct, frozen=True):
     client: _Text = ""
     extra: tuple[tuple[_Text, tuple[_Text, ...]], ...] = ()
     options: dict[str, _Text | list[_Text]] = {}
+    sender: _Text = ""
 
     @property
     def info(self) -> dict[str, Any]:
@@ -48,7 +50,7 @@ class Requester(msgspec.Struct, frozen=True):
     @property
     def is_component(self) -> bool:
         """Whether it is a component or a service account, so that its writes are not the actions of a person."""
-        return self.name.startswith("system:")
+        return (self.sender or self.name).startswith("system:")
 
 
 ADMINISTRATOR = Requester()

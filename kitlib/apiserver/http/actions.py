@@ -3,7 +3,7 @@
 A lab is graded on a replay of the journal: work that is done with kubectl counts as work that is done in Python. An
 entry contains the change that was accepted, not the request: a create has the object as it was sent, an update the
 difference from the stored object. The cluster leaves out the writes of components and service accounts, which are not
-the actions of a person.
+the actions of a person, unless a person acts as one of them (`kubectl --as`).
 """
 
 from __future__ import annotations

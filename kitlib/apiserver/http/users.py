@@ -50,7 +50,8 @@ class User:
 
     def requester(self, client: str = "", options: Mapping[str, str | list[str]] | None = None) -> requester.Requester:
         """Return this user as the requesting user of a write."""
-        return requester.Requester(self.name, self.groups, self.uid, client, self.extra, dict(options or {}))
+        given = dict(options or {})
+        return requester.Requester(self.name, self.groups, self.uid, client, self.extra, given, self.impersonated_by)
 
     @property
     def sender(self) -> str:

@@ -110,6 +110,13 @@ def test_components_and_a_closed_journal_record_nothing(cluster: Any) -> None:
     assert [entry["action"] for entry in cluster.journal] == ["apply"]
 
 
+def test_a_person_who_acts_as_a_component_is_recorded(cluster: Any) -> None:
+    component = User("system:kube-controller-manager", ("system:masters",), impersonated_by="kubernetes-admin")
+    request = Request("POST", PODS, {}, {"user-agent": "kubectl/v1.36.2"}, json.dumps(pod()).encode(), component)
+    assert Dispatcher(cluster).handle(request).code == 201  # type: ignore[union-attr]
+    assert [(entry["action"], entry["by"]) for entry in cluster.journal] == [("create", component.name)]
+
+
 def test_equal_steps_of_time_are_one_entry(cluster: Any) -> None:
     for _ in range(50):
         cluster.let_time_pass(0.1)
