@@ -12,6 +12,7 @@ import base64
 import html
 import json
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from kitlib.api.convert import convert
 from kitlib.api.errors import KitError
 from kitlib.api.file_format import check_format
 from kitlib.lab import collected, submissions
+from kitlib.lab.definition import Ground, LabFolder
 from kitlib.lab.files import write_whole
 from kitlib.lab.launch import in_course
 from kitlib.lab.moved import plain
@@ -96,22 +98,40 @@ def confirmed(progress: str | Path, name: str, issuer: str, lab: str = CAPSTONE)
     owner = collected.account_of(Path(progress)) or "".join(sent.owners[:1])
     if others := set(sent.owners) - {owner}:
         raise KitError(f"{progress}: must have entries of only one account, got {', '.join(sorted({owner, *others}))}")
-    checks = {key: submitted for key, submitted in sent.checks.items() if key[0] == lab}
-    claims = {claim.task: claim for claim in recheck(checks)}
-    for task in definition.tasks:
-        claim = claims.get(task.key)
-        if claim is None or claim.confirmed < task.points:
-            why = claim.why if claim else "never checked with points"
-            raise KitError(f"{progress}: {lab}: task {task.key!r} is not confirmed: {why}")
-    seeds = {check.details.ground.seed for check in checks.values()}
-    points = sum(claim.confirmed for claim in claims.values())
-    made = _statement(name, lab, points, max(seeds), issuer)
-    return msgspec.structs.replace(made, earned_by=submissions.shortened(owner))
+    checks = {key[1]: submitted for key, submitted in sent.checks.items() if key[0] == lab}
+    missing = ""
+    for attempt in _attempts(checks.values()):
+        # The attempt has to solve every task: each incident of the capstone alone is a smaller problem.
+        claimed = {
+            (lab, task.key): msgspec.structs.replace(attempt, task=task.key, points=task.points, of=task.points)
+            for task in definition.tasks
+            if task.key in checks
+        }
+        claims = {claim.task: claim for claim in recheck(claimed)}
+        unsolved = next((t.key for t in definition.tasks if t.key not in claims or claims[t.key].why), "")
+        if not unsolved:
+            seed, points = attempt.details.ground.seed, sum(claim.confirmed for claim in claims.values())
+            made = _statement(name, lab, points, seed, issuer)
+            return msgspec.structs.replace(made, earned_by=submissions.shortened(owner))
+        why = claims[unsolved].why if unsolved in claims else "never checked with points"
+        missing = missing or f"task {unsolved!r} is not confirmed: {why}"
+    if not missing:
+        missing = f"task {definition.tasks[0].key!r} is not confirmed: never checked with points"
+    raise KitError(f"{progress}: {lab}: {missing} (one attempt must solve all tasks)")
+
+
+def _attempts(checks: Iterable[submissions.Submitted]) -> list[submissions.Submitted]:
+    """Return one check of each attempt, which is a variant with a journal, the last one first."""
+    found: dict[tuple[bytes, Ground], submissions.Submitted] = {}
+    for check in sorted(checks, key=lambda one: one.seconds, reverse=True):
+        if check.points:
+            found.setdefault((bytes(check.details.journal), check.details.ground), check)
+    return list(found.values())
 
 
 def _statement(name: str, lab: str, points: float, seed: int, issuer: str) -> Statement:
     lab = plain(lab)
-    definition = submissions.course_labs()[lab]
+    definition = LabFolder.read(in_course("labs", lab), seed).definition
     if not name.strip() or len(name) > 200:
         raise KitError(f"name: must have 1 to 200 characters, got {len(name)}")
     return Statement(

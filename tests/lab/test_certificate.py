@@ -73,6 +73,27 @@ def test_a_claim_that_no_replay_confirms_is_not_signed(tmp_path: Path) -> None:
         certificate.confirmed(progress.path, "Eve", "")
 
 
+def test_attempts_that_solve_one_incident_each_are_not_signed(tmp_path: Path) -> None:
+    folder = LabFolder.read(in_course("labs", CAPSTONE), SEED)
+    cluster = prepare(folder)
+    folder.answers().reference(cluster)
+    progress = Progress(tmp_path)
+    for task in folder.definition.tasks:
+        lost = folder.variant.urgent if task.key == "report" else folder.variant.report
+        gone = {"action": "delete", "kind": "Pod", "name": lost, "namespace": "default"}
+        ground = {"kernel": "simulated", "cgroup_version": 0, "seed": SEED}
+        given = {"journal": [*cluster.journal, gone], "ground": ground}
+        progress.record("check", CAPSTONE, task.key, task.points, task.points, **given)
+    with pytest.raises(KitError, match=r"is not confirmed.*one attempt must solve all tasks"):
+        certificate.confirmed(progress.path, "Eve", "")
+
+
+def test_a_page_names_the_pods_of_the_learners_variant(signed: Path) -> None:
+    v = LabFolder.read(in_course("labs", CAPSTONE), SEED).variant
+    assert v.report != LabFolder.read(in_course("labs", CAPSTONE)).variant.report
+    assert f"The scheduler placed {v.report} on data-1" in signed.read_text()
+
+
 def test_a_key_is_never_overwritten(room: Path) -> None:
     with pytest.raises(KitError, match="File exists"):
         signing.make_key(room / "key.pem")
