@@ -44,12 +44,15 @@ class Moment:
         seconds: seconds since the learner began.
         objects: all objects by key.
         change: the change that led to this moment; None for the first.
+        first: the objects at the start.
+        before: the changed object as it was; None = it is new.
     """
 
     seconds: float
     objects: dict[Key, KubeObject]
     change: ObjectChange | None = None
     first: dict[Key, KubeObject] = field(default_factory=dict, repr=False)
+    before: KubeObject | None = None
 
     def get(self, kind: str, name: str, namespace: str = "default") -> Any:
         """Return an object, or None."""
@@ -113,11 +116,10 @@ class History:
         objects = dict(self.first)
         yield Moment(0.0, objects, None, self.first)
         for change in self.changes:
-            if change.type == "DELETED":
-                objects.pop(key_of(change.object), None)
-            else:
-                objects[key_of(change.object)] = change.object
-            yield Moment(change.seconds, objects, change, self.first)
+            before = objects.pop(key := key_of(change.object), None)
+            if change.type != "DELETED":
+                objects[key] = change.object
+            yield Moment(change.seconds, objects, change, self.first, before)
 
     def named_its_node(self, pod: Pod) -> str:
         """Return the write that created a pod with spec.nodeName, so that no scheduler placed it; "" = none.

@@ -1,6 +1,6 @@
 """The pod's cpuset belongs to it alone, and is as large as was asked for."""
 
-from kitlib.api.core import Pod
+from kitlib.api.core import Container, Pod
 from kitlib.kubelet.util.cpuset import format_cpus
 from kitlib.lab import Checks, Experiment, Facts, Wrong
 
@@ -18,7 +18,12 @@ def exclusive_of(pod: Pod) -> dict[str, int]:
     Source: staticPolicy.guaranteedCPUs.
     """
     sidecars = [c for c in pod.spec.init_containers if c.restart_policy == "Always"]
-    limits = {c.name: c.resources.limits.get("cpu") for c in (*pod.spec.containers, *sidecars)}
+    return own_cpus([*pod.spec.containers, *sidecars])
+
+
+def own_cpus(containers: list[Container]) -> dict[str, int]:
+    """Return the exclusive CPUs of the containers that ask for a whole number."""
+    limits = {c.name: c.resources.limits.get("cpu") for c in containers}
     milli = {name: limit.milli_value() for name, limit in limits.items() if limit is not None}
     return {name: one // 1000 for name, one in milli.items() if one and not one % 1000}
 
@@ -43,6 +48,14 @@ def exclusive(facts: Facts) -> None:
             expected=f"exactly {count}, all of them for main",
             hint="every container that requests a whole number of CPUs takes them from the other pods: request a "
             "part of a CPU for the containers beside main",
+            credit=0.5,
+        )
+        larger = {name: cpus for name, cpus in own_cpus(pod.spec.init_containers).items() if cpus > count}
+        facts.expect(
+            not larger,
+            found=f"exclusive CPUs of init containers: {', '.join(f'{name} {cpus}' for name, cpus in larger.items())}",
+            expected=f"at most {count}, which main gets from them",
+            hint="the pod keeps the largest request of its init containers from others for as long as it runs",
             credit=0.5,
         )
         return

@@ -1,5 +1,8 @@
 """The limit is higher in every cgroup that counts, by hand first, and the container was never restarted."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from kitlib.api.core import Pod
 from kitlib.kubelet.util.memory_files import MEMORY_LIMIT
 from kitlib.lab import Checks, Experiment, Facts, Wrong
@@ -89,15 +92,17 @@ def written_before_a_resize(facts: Facts, pod, file: str) -> set[str]:
 def other_writes(facts: Facts, pod: Pod) -> list[str]:
     """Return each cgroup file that was written by hand and is no memory limit of the pod or of its container."""
     uid = pod.metadata.uid
-    own = (uid, uid.replace("-", "_"))  # as the cgroup drivers cgroupfs and systemd write it in paths
+    kinds = {cgroup.path: cgroup.kind for cgroup in facts.tree(pod.spec.node_name).of_pod(uid)}
+
+    def is_own(entry: Mapping[str, Any]) -> bool:
+        # A pod that was evicted has no cgroups any more, but its UID, as both cgroup drivers write it, is in the path.
+        gone = "container" if uid in entry["path"] or uid.replace("-", "_") in entry["path"] else ""
+        return (entry.get("kind") or kinds.get(entry["path"], gone)) in ("pod", "container")
+
     return [
         f"{entry['path']}/{entry['file']}"
         for entry in facts.actions()
-        if entry["action"] == "write"
-        and not (
-            entry["file"] in LIMITS
-            and (entry.get("kind") in ("pod", "container") or any(one in entry["path"] for one in own))
-        )
+        if entry["action"] == "write" and not (entry["file"] in LIMITS and is_own(entry))
     ]
 
 
@@ -116,10 +121,12 @@ def spec(facts: Facts) -> None:
     main = next((c for c in facts.pod(v.pod).spec.containers if c.name == v.pod), None)
     limit = main.resources.limits.get("memory") if main else None
     facts.expect(
-        limit is not None and limit.value() >= v.bytes,
+        limit is not None and limit.value() == v.bytes,
         found=f"limits.memory {limit}",
         expected=f"{v.wanted}Mi",
-        hint="a limit set by hand lasts until the container restarts: say it in the spec too",
+        hint=f"the spec has the limit that was asked for, {v.wanted} MiB"
+        if limit is not None and limit.value() > v.bytes
+        else "a limit set by hand lasts until the container restarts: say it in the spec too",
     )
 
 

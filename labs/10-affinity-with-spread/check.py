@@ -1,7 +1,8 @@
 """The pod is placed in its pool, and it still spreads with its own kind."""
 
+from kitlib.api.core import Node, Pod
 from kitlib.api.podresources import containers_of
-from kitlib.api.selectors import LabelSelectorMatcher
+from kitlib.api.selectors import LabelSelectorMatcher, matches_required_node_affinity
 from kitlib.lab import Checks, Experiment, Facts
 
 checks = Checks()
@@ -27,6 +28,13 @@ def placed(facts: Facts) -> None:
         expected=f"a pod that may use the pool {v.pool} only",
         hint=f"{v.foreign} belongs to another pool: keep the affinity, or say the same with a selector",
     )
+    wider = [node.metadata.labels for node in elsewhere(facts, pod) if matches_required_node_affinity(pod, node)]
+    facts.expect(
+        not wider,
+        found=f"{pod.metadata.name} might also use a new node {pool_of(wider[0] if wider else {})}",
+        expected=f"a pod that may use the pool {v.pool} only",
+        hint="the affinity names one pool: with another pool, or as NotIn, it is weaker",
+    )
     facts.expect(
         pod.spec.node_name == v.free,
         found=f"{pod.metadata.name} on {pod.spec.node_name}",
@@ -43,6 +51,28 @@ def allowed(facts: Facts, pod) -> set[str]:
     for container in containers_of(tried):
         container.resources.requests, container.resources.limits = {}, {}
     return set(facts.decision_for(tried).feasible)
+
+
+def elsewhere(facts: Facts, pod: Pod) -> list[Node]:
+    """New nodes like those of the cluster that are in no pool, or in each other pool that the pod names."""
+    affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
+    terms = affinity.required.node_selector_terms if affinity and affinity.required else []
+    named = {value for term in terms for one in term.match_expressions if one.key == "pool" for value in one.values}
+    found = []
+    for pool in ("", "new", *sorted(named - {facts.variant.pool})):
+        for node in facts.nodes():
+            node.metadata.name = node.metadata.labels["kubernetes.io/hostname"] = "new"
+            node.metadata.labels["pool"] = pool
+            if not pool:
+                del node.metadata.labels["pool"]
+            found.append(node)
+    return found
+
+
+def pool_of(labels: dict[str, str]) -> str:
+    """The pool of a node, in words."""
+    pool = labels.get("pool")
+    return f"of the pool {pool}" if pool else "without a pool"
 
 
 @checks.check("constraint")

@@ -127,7 +127,7 @@ def places_named(pod: Pod) -> str:
     required = affinity.required if affinity else None
     preferred = [wish.preference for wish in affinity.preferred] if affinity else []
     for term in (*(required.node_selector_terms if required else []), *preferred):
-        found += [one.key for one in (*term.match_expressions, *term.match_fields) if one.key in PLACES]
+        found += [one.key for one in (*term.match_expressions, *term.match_fields) if one.key in PLACES and one.values]
     return ", ".join(found)
 
 

@@ -25,8 +25,8 @@ def runs(facts: Facts) -> None:
         (pod.spec.priority or 0) < SYSTEM,
         found=f"{v.urgent} has the class {pod.spec.priority_class_name}",
         expected="a class for applications",
-        hint="the system classes are for what the cluster itself cannot run without; with one of them even the "
-        "database would have to go. Choose a class of your own kind",
+        hint="the system classes are for what the cluster itself cannot run without: with one of them, an application "
+        "comes before the cluster's own components. Choose a class below them",
     )
     if pod.spec.node_name == "node-1":
         facts.needs_the_scheduler(pod)

@@ -1,5 +1,8 @@
 """The first two by order run; the third is still gated; the budget held at every moment."""
 
+from itertools import pairwise
+
+from kitlib.api.core import Pod
 from kitlib.api.podresources import pod_requests
 from kitlib.lab import Checks, Experiment, Facts
 from kitlib.lab.history import Moment
@@ -56,11 +59,27 @@ def budget(moment: Moment) -> str:
 
 @checks.never("order")
 def order(moment: Moment) -> str:
-    """The job that is last by order, where it has no gate: deleted and made again, it was let go all the same."""
+    """A job got its node before an earlier one, or the last one has no gate.
+
+    The last one counts even if it was deleted and made again. Two jobs that are let go at the same time are in order.
+    """
     jobs = [pod for key, pod in moment.first.items() if key[0] == "Pod" and key[2] in JOBS]
-    last = max(jobs, key=lambda pod: int(pod.metadata.annotations["example.com/order"])).metadata.name
-    pod = moment.get("Pod", last)
-    return f"{last} was let go, and it is third" if pod is not None and not pod.spec.scheduling_gates else ""
+    jobs.sort(key=lambda pod: int(pod.metadata.annotations["example.com/order"]))
+    last = moment.get("Pod", jobs[-1].metadata.name)
+    if last is not None and not last.spec.scheduling_gates:
+        return f"{last.metadata.name} was let go, and it is third"
+    for earlier, later in pairwise(job.metadata.name for job in jobs):
+        times = [scheduled(moment.get("Pod", name)) for name in (earlier, later)]
+        if all(times) and times[0] > times[1]:
+            return f"{later} was let go before {earlier}, which is earlier in the order"
+    return ""
+
+
+def scheduled(pod: Pod | None) -> str:
+    """When a pod got its node; "" = not yet."""
+    conditions = pod.status.conditions if pod is not None else []
+    found = [c for c in conditions if c.type == "PodScheduled" and c.status == "True"]
+    return str(found[0].last_transition_time) if found else ""
 
 
 @checks.again("next", "a job ends and the controller removes its gate from the third")

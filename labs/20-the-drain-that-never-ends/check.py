@@ -1,7 +1,7 @@
 """The node is drained through the eviction API, and both budgets still do what budgets are for."""
 
 from kitlib.api.apps import Deployment
-from kitlib.api.core import Pod
+from kitlib.api.core import Node, Pod
 from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.lab import Checks, Experiment, Facts, Wrong
@@ -142,7 +142,7 @@ def enough(moment: Moment) -> str:
 
 @checks.never("protected")
 def protected(moment: Moment) -> str:
-    """A pod is evicted while a budget keeps fewer pods than all but one of those that were there at the start.
+    """A pod is evicted while a budget keeps fewer pods than all but one: of those at the start, or of more replicas.
 
     A budget that is weakened, or replicas that are removed, for the drain alone count although the end is as asked.
     """
@@ -154,12 +154,28 @@ def protected(moment: Moment) -> str:
         budget = moment.get("PodDisruptionBudget", name)
         if not isinstance(budget, PodDisruptionBudget):
             continue  # a deletion breaks another rule
-        keeps = budget.status.desired_healthy
-        if asked > 1 and keeps < asked - 1:
-            return f"{pod.metadata.name} was evicted while the budget of {name} kept {keeps} of {asked} pods"
+        keeps, now = budget.status.desired_healthy, moment.get("Deployment", name)
+        # The budget learns of new replicas later; for a number of pods it counts those that terminate, too.
+        there = max(asked, min(now.spec.replicas, budget.status.expected_pods)) if now else asked
+        if asked > 1 and keeps < there - 1:
+            return f"{pod.metadata.name} was evicted while the budget of {name} kept {keeps} of {there} pods"
         if asked == 1 and not keeps_a_pod(budget):
             return f"{pod.metadata.name} was evicted while the budget of {name} kept no pod"
     return ""
+
+
+@checks.never("cordoned")
+def cordoned(moment: Moment) -> str:
+    """A node is uncordoned after its last pod of the Deployments is gone."""
+    before, node = moment.before, moment.change.object if moment.change else None
+    if not isinstance(before, Node) or not isinstance(node, Node) or not before.spec.unschedulable:
+        return ""
+    apps = {owner.metadata.name for owner in moment.first.values() if isinstance(owner, Deployment)}
+    stays = [pod for pod in moment.pods() if pod.metadata.deletion_timestamp is None]
+    there = [pod for pod in stays if pod.spec.node_name == node.metadata.name]
+    if node.spec.unschedulable or any(pod.metadata.labels.get("app") in apps for pod in there):
+        return ""
+    return f"{node.metadata.name} was uncordoned after its drain"
 
 
 @checks.never("taints")

@@ -1,8 +1,10 @@
 """Three pods with devices of their own, large enough together and none of them tainted."""
 
+from kitlib.api.core import Pod
 from kitlib.api.devices import ResourceClaim, ResourceSlice
 from kitlib.api.serialize import to_dict
 from kitlib.lab import Checks, Experiment, Facts, Wrong
+from kitlib.lab.history import Moment
 
 checks = Checks()
 GIB = 2**30
@@ -107,15 +109,33 @@ def serve(facts: Facts) -> None:
 
 @checks.check("healthy")
 def healthy(facts: Facts) -> None:
-    v, there = facts.variant, devices(facts)
-    for pod in facts.pods("default", {"app": v.serve}):
-        for one in given(facts, pod):
-            facts.expect(
-                one not in there or not there[one].taints,
-                found=f"{pod.metadata.name} has {'/'.join(one)}, which is {v.fault}",
-                expected="devices without a taint",
-                hint="do not tolerate the taint: the device is broken",
-            )
+    for pod in facts.pods("default", {"app": facts.variant.serve}):
+        has_no_tainted(facts, pod)
+
+
+def has_no_tainted(facts: Facts, pod: Pod) -> None:
+    """Require that no device of a pod has a taint."""
+    there = devices(facts)
+    for one in given(facts, pod):
+        facts.expect(
+            one not in there or not there[one].taints,
+            found=f"{pod.metadata.name} has {'/'.join(one)}, which is {facts.variant.fault}",
+            expected="devices without a taint",
+            hint="do not tolerate the taint in any alternative: the device is broken",
+        )
+
+
+@checks.never("tainted")
+def tainted(moment: Moment) -> str:
+    """A claim is given a device that has a taint, at any moment."""
+    claim = moment.change.object if moment.change else None
+    allocation = claim.status.allocation if isinstance(claim, ResourceClaim) else None
+    mine = {(one.pool, one.device) for one in allocation.devices.results} if allocation else set()
+    for one in moment.first.values() if mine else ():
+        for device in one.spec.devices if isinstance(one, ResourceSlice) else ():
+            if device.taints and (one.spec.pool.name, device.name) in mine:
+                return f"the claim {claim.metadata.name} got {one.spec.pool.name}/{device.name}, which is tainted"
+    return ""
 
 
 @checks.again("serve", "a pod and a GPU are lost")
@@ -133,6 +153,7 @@ def lost(facts: Experiment) -> None:
     facts.let_pass(40)
     for pod in facts.pods("default", {"app": v.serve}):
         memory = memory_of(devices(facts), given(facts, pod)) // GIB
+        has_no_tainted(facts, pod)
         facts.expect(
             not pod.spec.node_name or memory >= v.need,
             found=f"{pod.metadata.name} runs with {memory}Gi of GPU memory",
