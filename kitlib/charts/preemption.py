@@ -22,7 +22,7 @@ CRITERIA = (
 
 
 def preemption_chart(candidates: Sequence[Row], nominated: str) -> Chart:
-    """Return a chart with one row per candidate node: its victims struck out, and the criteria of the comparison.
+    """Return a chart with one row per candidate node: the victims, struck out on the nominated node, and the criteria.
 
     Args:
         candidates: {"node", "victims" (list of names), "highest_priority", "sum_of_priorities", "pdb_violations"}.
@@ -87,7 +87,10 @@ def _pairs(columns: dict[str, list]) -> tuple[list, list]:
 
 
 def _rows(candidates: Sequence[Row], nominated: str, decides: str) -> Drawing:
-    """Draw each node with its victims as boxes and the criteria as columns; the deciding criterion is marked."""
+    """Draw each node with its victims as boxes and the criteria as columns; the deciding criterion is marked.
+
+    Only the pods of the nominated node are struck out: the others would have been victims, and stay.
+    """
     d = Drawing(860)
     d.text(8, 18, "Candidates of preemption", size=14, bold=True)
     columns = [(560, "budgets"), (640, "highest"), (720, "sum"), (800, "victims")]
@@ -120,10 +123,15 @@ def _rows(candidates: Sequence[Row], nominated: str, decides: str) -> Drawing:
             if at_x + wide > 510:
                 d.text(at_x, top + 24, f"and {len(row['victims']) - i} more", "soft", size=11)
                 break
-            d.hatch(at_x, top + 6, wide, 26, "red", "leaves", f"{victim} would be deleted")
-            d.rect(at_x, top + 6, wide, 26, stroke="red", weight=2, dash="5 3")
-            d.rect(at_x + 7, top + 10, wide - 14, 18, "ground")  # a name on the hatch cannot be read
-            d.text(at_x + 12, top + 23, victim, struck=True)
+            if chosen:
+                d.hatch(at_x, top + 6, wide, 26, "red", "leaves", f"{victim} is deleted")
+                d.rect(at_x, top + 6, wide, 26, stroke="red", weight=2, dash="5 3")
+                d.rect(at_x + 7, top + 10, wide - 14, 18, "ground")  # a name on the hatch cannot be read
+            else:
+                d.rect(
+                    at_x, top + 6, wide, 26, stroke="soft", dash="2 3", words=f"{victim} would be deleted, but stays"
+                )
+            d.text(at_x + 12, top + 23, victim, "ink" if chosen else "soft", struck=chosen)
             at_x += wide + 6
         for (at, _), (key, criterion) in zip(columns, CRITERIA, strict=True):
             mine = criterion == decides

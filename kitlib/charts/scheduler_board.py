@@ -10,7 +10,7 @@ from kitlib.charts.matrix import matrix
 from kitlib.charts.style import FAINT, PALETTE, series_marker
 
 _LEVEL = {"": 0, "Success": 1, "Unschedulable": 2, "UnschedulableAndUnresolvable": 3, "Error": 3}
-_MARK = {"": "", "Success": "✓", "Unschedulable": "✗", "UnschedulableAndUnresolvable": "✗✗", "Error": "!"}
+_MARK = {"": "–", "Success": "✓", "Unschedulable": "✗", "UnschedulableAndUnresolvable": "✗✗", "Error": "!"}
 _FAINT = "rgba(128,128,128,0.15)"
 _SCALE = ((0, _FAINT), (0.33, FAINT), (0.34, FAINT), (0.66, PALETTE[1]), (0.67, PALETTE[1]), (1, PALETTE[0]))
 
@@ -28,6 +28,8 @@ def filter_board(
     cells = [[verdicts.get((node, plugin), ("", "")) for plugin in plugins] for node in nodes]
     refused = [node for node, row in zip(nodes, cells, strict=True) if any(_LEVEL[code] > 1 for code, _ in row)]
     sentence = f"{len(nodes) - len(refused)} of {len(nodes)} nodes pass every filter."
+    if any(not code for row in cells for code, _ in row):
+        sentence += " A dash: this filter was not run for the node."
 
     def draw():
         figure = matrix(
@@ -37,7 +39,7 @@ def filter_board(
             [[_MARK[code] for code, _ in row] for row in cells],
             _SCALE,
             "%{y}, %{x}: %{customdata}",
-            customdata=[[reason or code or "not asked" for code, reason in row] for row in cells],
+            customdata=[[reason or code or "not run" for code, reason in row] for row in cells],
             zmax=3,
         )
         figure.update_yaxes(showgrid=False)

@@ -23,6 +23,7 @@ def spread_chart(
     chosen: str = "",
     pods: Mapping[str, Sequence[str]] | None = None,
     rows: int = 0,
+    still: bool = True,
 ) -> Chart:
     """Return a chart with a column of pods for each domain under the line lowest + maxSkew, and the next pod on each.
 
@@ -35,6 +36,7 @@ def spread_chart(
         chosen: the domain that the scheduler selects for the new pod.
         pods: domain -> names of its matching pods, counted ones first.
         rows: rows of pods in the picture; 0 = as many as needed.
+        still: whether nothing can be moved; a widget's picture has handles.
     """
     names = ("domain", "pods", "counted", "skew", "allowed")
     columns = {name: [row[name] for row in domains] for name in names}
@@ -80,7 +82,7 @@ def spread_chart(
         return go.Figure(figure_of())
 
     def picture(width: int) -> str:
-        more: dict[str, Any] = {"strict": strict, "chosen": chosen, "pods": pods, "rows": rows}
+        more: dict[str, Any] = {"strict": strict, "chosen": chosen, "pods": pods, "rows": rows, "still": still}
         return spread_columns(domains, max_skew, sentence=sentence, width=width, **more)
 
     return Chart(f"Spread over {topology_key}", sentence, columns, draw, fitted=picture)

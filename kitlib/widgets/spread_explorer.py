@@ -321,6 +321,7 @@ class SpreadExplorer(KitWidget):
             chosen=zone_of.get(decision.suggested_host, ""),
             pods=_pods_of(state, zone_of),
             rows=self._rows,
+            still=False,
         )
         self._fill(state, decision)
         self.undo.disabled, self.redo.disabled = not self.history.can_undo, not self.history.can_redo

@@ -26,7 +26,7 @@ from kitlib.views.tokens import css
 
 MI = 2**20
 NAMES = ["amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heron"]
-MARKS = {"✓", "✗", "✗✗", "★", "⚔", "▲", "☆"}
+MARKS = {"✓", "✗", "✗✗", "★", "⚔", "▲", "☆", "–"}
 LEGEND = ("memory in use", "added by oom_score_adj")
 """Texts of the legend in the ranking of the OOM killer."""
 PARTS = ("in use", "available")

@@ -52,7 +52,7 @@ CASES = {
     ),
     "filter board": (
         charts.filter_board(["a", "b"], ["NodeName", "Fit"], {("a", "Fit"): ("Unschedulable", "Insufficient cpu")}),
-        "1 of 2 nodes pass every filter.",
+        "1 of 2 nodes pass every filter. A dash: this filter was not run for the node.",
     ),
     "score bars": (charts.score_bars(["a", "b"], {"Fit": [3, 3]}, ["a", "b"]), "2 nodes tie at 3: a, b"),
     "spread": (
@@ -186,3 +186,12 @@ def test_scenes_for_readers_keep_names_and_marks_and_nothing_that_says_the_answe
         asked = re.findall(r"[\w.-]+", scene.answer)
         assert all(any(part in text for text in left) for part in asked if not part.isdigit()), scene.question
     assert [scene.answer for scene in made] == [scene.answer for scene in scenes(seed)]
+
+
+def test_each_filter_that_was_not_run_has_a_dash():
+    verdicts = {("a", "One"): ("Unschedulable", "no"), ("b", "One"): ("Success", ""), ("b", "Two"): ("Success", "")}
+    board = charts.filter_board(["a", "b"], ["One", "Two"], verdicts)
+    assert [list(row) for row in board.figure().data[0].text] == [["✗", "–"], ["✓", "✓"]]
+    assert board.svg().count(">–</text>") == 1 and "A dash" in board.sentence
+    verdicts["a", "Two"] = ("Success", "")
+    assert "A dash" not in charts.filter_board(["a", "b"], ["One", "Two"], verdicts).sentence

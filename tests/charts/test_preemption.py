@@ -1,6 +1,7 @@
-"""Candidates of preemption: victims are struck out on their node, and the criterion that decides is named."""
+"""Candidates of preemption: victims are struck out on the nominated node, and the criterion that decides is named."""
 
 import random
+import re
 
 import pytest
 
@@ -13,9 +14,12 @@ def row(node, victims, highest=0, total=0, broken=0):
     return dict(zip(keys, (node, victims, highest, total, broken), strict=True))
 
 
-def test_victims_are_struck_out_and_the_chosen_node_is_named():
-    svg = preemption_chart([row("n1", ["web"], 100, 100), row("n2", ["batch", "log"], 10, 15)], "n2").svg()
-    assert svg.count('text-decoration="line-through"') == 3 and ">nominated<" in svg
+@pytest.mark.parametrize(("nominated", "struck"), [("n1", ["web"]), ("n2", ["batch", "log"]), ("", [])])
+def test_only_pods_of_the_nominated_node_are_struck_out(nominated, struck):
+    svg = preemption_chart([row("n1", ["web"], 100, 100), row("n2", ["batch", "log"], 10, 15)], nominated).svg()
+    assert re.findall(r'text-decoration="line-through">([^<]+)<', svg) == struck
+    assert svg.count("would be deleted, but stays") == 3 - len(struck)
+    assert (">nominated<" in svg) == bool(nominated)
 
 
 @pytest.mark.parametrize(

@@ -68,3 +68,13 @@ def test_a_soft_constraint_does_not_say_that_it_refuses(strict, words):
 def test_two_hundred_domains_are_blocks_without_names_and_without_two_hundred_stops_of_the_keyboard():
     svg = spread_columns(domains_of([1] * 200, 1), 1, sentence="")
     assert svg.count("tabindex") == 1
+
+
+@pytest.mark.parametrize("width", [300, 720])
+def test_a_still_picture_shows_the_same_pods_and_line_without_what_can_be_dragged(width):
+    rows = domains_of([2, 0], 1)
+    moved, still = (spread_columns(rows, 1, sentence="", width=width, still=still) for still in (False, True))
+    assert line_of(still) == line_of(moved) and still.count("<rect") < moved.count("<rect")
+    assert "next pod</text>" in moved and "next pod</text>" not in still
+    for mark in ("data-", "tabindex", 'role="slider"', 'role="button"', "drag"):
+        assert mark in moved and mark not in still.replace("data-key", "")
