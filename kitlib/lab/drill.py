@@ -25,10 +25,12 @@ class Topic:
 
     Attributes:
         key: the topic's name.
-        notebook: number of the notebook that taught it.
+        notebook: number of the notebook that teaches it, such as "05".
+        question: key of that notebook's question about it; a learner who has answered it knows the topic.
         make: draws a drill.
     """
 
     key: str
-    notebook: int
+    notebook: str
+    question: str
     make: Callable[[random.Random], Drill]

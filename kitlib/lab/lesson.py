@@ -237,10 +237,10 @@ class Lesson:
         return engine_has_systemd()
 
     def warm_up(self) -> WarmUp:
-        """Return a few questions of earlier notebooks, with new numbers."""
+        """Return a few questions that this learner has met in earlier notebooks, with new numbers."""
         from kitlib.lab.repetition import WarmUp
 
-        return WarmUp(int(self.name[:2]), self._progress)  # 04b repeats what 04 does
+        return WarmUp(self.name.partition("-")[0], self._progress)
 
     def ask(
         self,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ SECONDS_PER_RUN = 30
 SECONDS_PER_QUESTION = 60
 _ASKED = re.compile(r"\blesson\.ask\(\s*[\"']([^\"']+)")
 
+
+_WARM_UP = "lesson.warm_up()"
 
 FIRST_PATH = ("01", "02", "03b", "05", "11", "12", "13", "14")
 """Numbers of the notebooks of the ninety-minute path after the start page: what everybody needs to know."""
@@ -136,13 +139,29 @@ def grouped(cards: Sequence[Card]) -> list[tuple[Group, list[Card]]]:
 
 def first_path(progress: Progress) -> list[Stop]:
     """Return the stops of the ninety-minute path in order, without the start page."""
-    by_number = {path.stem.partition("-")[0]: path for path in course_source("notebooks").glob("[0-9]*-*.ipynb")}
-    return [_stop(by_number[number], progress) for number in FIRST_PATH]
+    return [_stop(_file(number), progress) for number in FIRST_PATH]
+
+
+def of_number(number: str) -> str:
+    """Return the name, without its number, of the notebook with a number such as "03b"."""
+    return plain(_file(number).stem)
+
+
+def asked_at_stop(number: str) -> set[str]:
+    """Return the keys of the questions that a stop of the ninety-minute path asks."""
+    return _beginning(_file(number)).asked
 
 
 def continue_with(cards: Sequence[Card], progress: Progress) -> Card | None:
-    """Return the most recently used card that is not done, else the first new one; None if all are done."""
+    """Return the card to continue with; None if all are done.
+
+    For a learner of the ninety-minute path, who has worked on nothing else: the first stop that is not done; after
+    the last, the first new notebook. For others it is the card used last if that is not done, else the next one.
+    """
     by_name = {plain(card.name): card for card in cards}
+    if _only_the_path(by_name, progress):
+        left = [stop.path for stop in first_path(progress) if stop.state != "done"]
+        return next(card for card in cards if (card.path == left[0] if left else card.state == "new"))
     last = ""
     for entry in progress.entries():
         if entry.lab in by_name:
@@ -154,6 +173,16 @@ def continue_with(cards: Sequence[Card], progress: Progress) -> Card | None:
     return next(iter(later or rest), None)
 
 
+def _only_the_path(by_name: Mapping[str, Card], progress: Progress) -> bool:
+    """Return whether the learner has answered nothing but questions of the stops."""
+    used = {(entry.lab, entry.task) for entry in progress.entries() if entry.kind != "open" and entry.lab in by_name}
+    return used <= {(of_number(number), key) for number in FIRST_PATH for key in asked_at_stop(number)}
+
+
+def _file(number: str) -> Path:
+    return next(course_source("notebooks").glob(f"{number}-*.ipynb"))
+
+
 def _read(cells: Sequence[dict[str, Any]]) -> tuple[str, list[str]]:
     """Return the prose of a notebook's cells and the sources of its code cells."""
     own = [cell for cell in cells if "kitlib" not in cell["metadata"]]  # questions are read in their widgets
@@ -161,16 +190,31 @@ def _read(cells: Sequence[dict[str, Any]]) -> tuple[str, list[str]]:
     return prose, ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
 
 
-def _stop(path: Path, progress: Progress) -> Stop:
+@dataclass(frozen=True)
+class _Beginning:
+    """The part of a notebook before the path leaves it: prose, code cells, questions' keys; and the next heading."""
+
+    prose: str
+    code: list[str]
+    asked: set[str]
+    until: str
+
+
+@cache
+def _beginning(path: Path) -> _Beginning:
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     last = next(i for i, cell in enumerate(cells) if LAST_LINE in "".join(cell["source"]))
     before, _, after = "".join(cells[last]["source"]).partition(LAST_LINE)
     prose, code = _read(cells[:last])
     asked = {key for source in code for key in _ASKED.findall(source)}
-    answered = {entry.task for entry in progress.entries(path.stem) if entry.kind == "prediction"} & asked
-    until = re.findall(r"^#+ (.+)$", after, re.M)[0]
-    minutes = round(minutes_of(f"{prose}\n{before}", code))
-    return Stop(f"notebooks/{path.name}", minutes, until, _state(len(answered), len(asked)))
+    return _Beginning(f"{prose}\n{before}", code, asked, re.findall(r"^#+ (.+)$", after, re.M)[0])
+
+
+def _stop(path: Path, progress: Progress) -> Stop:
+    taken = _beginning(path)
+    answered = {entry.task for entry in progress.entries(path.stem) if entry.kind == "prediction"} & taken.asked
+    minutes = round(minutes_of(taken.prose, taken.code))
+    return Stop(f"notebooks/{path.name}", minutes, taken.until, _state(len(answered), len(taken.asked)))
 
 
 def _notebook(path: Path, scores: dict[str, tuple[float, float]]) -> Card:
@@ -198,11 +242,12 @@ def minutes_of(prose: str, code: Sequence[str]) -> float:
     """Return the minutes that a notebook takes.
 
     Args:
-        prose: its text, without the questions, which are read in their own minute.
+        prose: its text, without the questions, which are read in their own minute; the warm-up counts as one question,
+            as at a stop of the ninety-minute path.
         code: the sources of its code cells.
     """
-    asked = sum(len(_ASKED.findall(source)) for source in code)
-    runs = sum(not _ASKED.search(source) for source in code)
+    asked = sum(len(_ASKED.findall(source)) + (_WARM_UP in source) for source in code)
+    runs = sum(not (_ASKED.search(source) or _WARM_UP in source) for source in code)
     return len(prose.split()) / WORDS_PER_MINUTE + (asked * SECONDS_PER_QUESTION + runs * SECONDS_PER_RUN) / 60
 
 

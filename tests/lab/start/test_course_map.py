@@ -11,7 +11,17 @@ import pytest
 from kitlib.lab.launch import course_source
 from kitlib.lab.progress import Progress
 from kitlib.lab.start import start
-from kitlib.lab.start.course_map import GROUPS, TOGETHER, continue_with, course_map, first_path, grouped
+from kitlib.lab.start.course_map import (
+    FIRST_PATH,
+    GROUPS,
+    TOGETHER,
+    asked_at_stop,
+    continue_with,
+    course_map,
+    first_path,
+    grouped,
+    of_number,
+)
 
 ROOT = Path(__file__).parents[3]
 
@@ -80,7 +90,7 @@ def _hours(minutes: int) -> str:
 
 def test_a_stop_is_done_when_the_questions_before_its_end_are_answered(progress):
     name = "13-topology-spread"
-    for key, state in (("old", "begun"), ("new", "begun"), ("side", "begun"), ("taints", "done")):
+    for key, state in (("old", "begun"), ("new", "begun"), ("taints", "begun"), ("side", "done")):
         progress.record("prediction", name, key, 0, 1, predicted="x")
         assert {stop.path: stop.state for stop in first_path(progress)}[f"notebooks/{name}.ipynb"] == state
 
@@ -97,6 +107,17 @@ def test_a_learner_begins_with_the_first_notebook_goes_on_where_work_is_left_and
     there = course_map(progress)
     assert there[1].state == "done", "answered wrongly is answered"
     assert continue_with(there, progress).number == "03"
+
+
+def test_a_learner_of_the_path_goes_on_with_the_next_stop_and_after_the_last_with_a_new_notebook(progress):
+    for place, number in enumerate(FIRST_PATH):
+        assert continue_with(course_map(progress), progress).number == number
+        for key in asked_at_stop(number):
+            progress.record("prediction", of_number(number), key, 0, 1, predicted="x")
+        assert [stop.state for stop in first_path(progress)].count("done") == place + 1
+    assert continue_with(course_map(progress), progress).number == "03"
+    progress.record("prediction", of_number("14"), "never", 0, 1, predicted="x")
+    assert continue_with(course_map(progress), progress).number == "14", "the rest of a notebook is work outside"
 
 
 def test_a_lab_is_done_with_all_its_points(progress):

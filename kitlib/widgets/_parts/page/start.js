@@ -270,6 +270,7 @@ function courseMap(model) {
     const next = cards.find((one) => one.path === on);
     const begun = cards.some((one) => one.state !== "new");
     const done = cards.filter((one) => one.state === "done").length;
+    const walked = path.every((stop) => stop.state === "done");
     const go = next ? link(next.path, (begun ? "Continue: " : "Begin: ") + name(next)) : null;
     if (go) go.className = "go";
     box.replaceChildren(
@@ -277,6 +278,7 @@ function courseMap(model) {
       h("p", { class: "act" }, go ?? h("b", {}, "Everything is done."), h("span", { class: "hint" }, `${done} of ${cards.length} done`)),
       h("h3", {}, "Ninety minutes"),
       h("p", { class: "soft" }, `${path.length} stops, ${path.reduce((sum, stop) => sum + stop.minutes, 0)} minutes: each notebook from its beginning to the named section`),
+      walked ? h("p", {}, h("b", {}, "The ninety minutes are done. "), "Go on with a group that suits your work.") : "",
       h("ol", { class: "path" }, ...path.map((stop) => step(stop, at.get(stop.path)))),
       ...groups.flatMap(({ title, before, paths }) => group(title, before, paths.map((one) => at.get(one)))));
   };
