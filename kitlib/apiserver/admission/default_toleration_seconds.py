@@ -14,7 +14,7 @@ _TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 
 
 class DefaultTolerationSecondsPlugin(AdmissionPlugin):
-    """A plugin that adds tolerations to new pods that have none for these taints."""
+    """A plugin that adds tolerations to new and changed pods that have none for these taints."""
 
     def admit(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         pod = about.new

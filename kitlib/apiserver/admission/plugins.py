@@ -85,7 +85,11 @@ PLUGINS: tuple[PluginDescriptor, ...] = (
         "priority",
         lambda a, s: _is_new(a, Pod) or (isinstance(a.new, PriorityClass) and not a.subresource),
     ),
-    PluginDescriptor("DefaultTolerationSeconds", "default_toleration_seconds", lambda a, s: _is_new(a, Pod)),
+    PluginDescriptor(
+        "DefaultTolerationSeconds",
+        "default_toleration_seconds",
+        lambda a, s: isinstance(a.new, Pod) and not a.subresource,
+    ),
     PluginDescriptor(
         "StorageObjectInUseProtection",
         "storage_protection",

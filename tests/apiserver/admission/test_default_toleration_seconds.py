@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from kitlib.api.serialize import to_dict
+from kitlib.api.serialize import from_dict, to_dict
+from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.apiserver.admission.default_toleration_seconds import DefaultTolerationSecondsPlugin
 from tests.apiserver.admission.writes import pod, write
 
@@ -36,3 +37,12 @@ def test_tolerations_are_added_for_taints_without_one(given: list[dict[str, Any]
     new = pod(tolerations=given)
     DefaultTolerationSecondsPlugin().admit(*write(new))
     assert to_dict(new)["spec"].get("tolerations", []) == [*given, *added(*keys)]
+
+
+def test_a_change_that_replaces_the_tolerations_gets_them_again() -> None:
+    """Source: NewDefaultTolerationSeconds, which handles updates too: otherwise validation would refuse the removal."""
+    api = APIServer()
+    made = to_dict(api.create(pod()))
+    mine = {"key": "mine", "operator": "Equal", "value": "x", "effect": "NoSchedule"}
+    made["spec"]["tolerations"] = [mine]
+    assert to_dict(api.update(from_dict(made)))["spec"]["tolerations"] == [mine, *added(NOT_READY, UNREACHABLE)]
