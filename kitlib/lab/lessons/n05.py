@@ -62,7 +62,8 @@ QUESTIONS = [
         "bounds",
         "A Burstable container requests all of the machine's memory, 1Gi. What is its oom_score_adj?",
         unit="oom_score_adj",
-        why="The formula gives 0. The lower bound 3 keeps the value above the value of every Guaranteed container.",
+        why="The formula gives 0, and the lower bound is 1000 − 997 = 3. The documentation of Kubernetes says 2, but "
+        "the kubelet uses 3.",
         picture=show.points("oom_score_adj of the container", "requests all memory"),
     ),
     Question(

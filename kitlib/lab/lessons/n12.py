@@ -42,8 +42,9 @@ QUESTIONS = [
         "NodeResourcesBalancedAllocation gets the weight 20 instead of 1. On which node does the "
         "scheduler place the pod web now?",
         choices=NODES,
-        why="The node half has equal use of CPU and memory. The node lopsided has much free CPU and "
-        "little free memory. The scheduler multiplies a plugin's score by its weight.",
+        why="With the pod, the requests on half are 75% of the CPU and 62.5% of the memory instead of 50% and 50%; on "
+        "lopsided 25% and 75% instead of 12.5% and 25%, which is less equal. The scheduler multiplies the plugin's "
+        "score by its weight.",
         picture=show.decided("Points with weight 20", lambda seen: seen["of"]),
     ),
     Question(

@@ -81,7 +81,8 @@ QUESTIONS = [
         "With the default policies of 1.26, what happens to a pod that spreads over the three zones with maxSkew 1?",
         choices=["it is placed", "it waits: the empty zone counts"],
         answer_of=_default_policy,
-        why="The default nodeTaintsPolicy is Ignore: the scheduler counts the tainted zone with 0 pods, "
+        why="Unlike nodeAffinityPolicy (Honor), nodeTaintsPolicy is Ignore by default: the scheduler counts the "
+        "tainted zone with 0 pods, "
         "and this zone blocks other zones.",
         picture=show.outcomes(
             "nodeTaintsPolicy and the pod",
