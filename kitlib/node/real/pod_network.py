@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from kitlib.node.common.network import PodNetwork
 
 BRIDGE, DEVICE = "cni0", "eth0"
-LOCALHOST = "127.0.0.1"
 SYSCTLS = f"{STATE}/net"
 _FIRST_PORT = f"{SYSCTLS}/ipv4/ip_unprivileged_port_start"
 """Set to 0, since pods have no CAP_NET_BIND_SERVICE. Source: containerd CRI enable_unprivileged_ports."""
