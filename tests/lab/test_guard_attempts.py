@@ -14,7 +14,7 @@ import yaml
 from kitlib.lab.answers import Answers
 from kitlib.lab.definition import LabFolder
 from kitlib.lab.experiment import as_applied
-from kitlib.lab.grader import STOPPED, grade, grade_journal, prepare
+from kitlib.lab.grader import STOPPED, grade, prepare
 from kitlib.lab.history import History
 from kitlib.lab.variant import fill
 from tests.sizes import sampled
@@ -98,12 +98,3 @@ def test_a_refused_change_within_a_container_takes_the_points_of_its_task_only(t
     found = graded(folder, act)
     assert sum(result.points for result in found.results) == points, "\n".join(map(str, found.results))
     assert "no longer what it was" in str(found.rules[-1]) or "less than" in str(found.rules[-1])
-
-
-def test_a_node_that_python_adds_is_in_the_journal_and_refused():
-    folder = LabFolder.read(LABS / "13-three-zones")
-    cluster = prepare(folder)
-    cluster.add_nodes([{"name": "mine", "labels": {"topology.kubernetes.io/zone": folder.variant.third}}])
-    folder.answers().reference(cluster)
-    found = grade_journal(folder, list(cluster.journal))
-    assert not found.passed and "create Node mine was done by hand" in str(found.rules[0])

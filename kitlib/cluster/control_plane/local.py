@@ -31,7 +31,7 @@ from kitlib.cluster.control_plane.work_limit import WorkLimit
 from kitlib.cluster.exclusive import exclusive
 from kitlib.cluster.nodes.bound_pods import BoundPods
 from kitlib.cluster.nodes.interfaces import KernelNode, NotOnThisNode
-from kitlib.cluster.nodes.kubelets import as_asked, asks_for_kubelet, node_of
+from kitlib.cluster.nodes.kubelets import asks_for_kubelet, node_of
 from kitlib.cluster.nodes.plan import NodePlan, Nodes, from_node, plan
 from kitlib.controllers.descriptors import descriptors_of
 from kitlib.controllers.manager import ControllerManager
@@ -124,9 +124,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         for one in plans:
             self._add_node(one)
         self.settle()
-        made = [self.api.store.get(Node, one.name) for one in plans]
-        self.record_action("create", objects=as_asked(made))
-        return made
+        return [self.api.store.get(Node, one.name) for one in plans]
 
     def _check_name_is_free(self, node_plan: NodePlan) -> None:
         if self.runs_kubelet(node_plan.name) or self.api.store.find(Node, node_plan.name, copy=False) is not None:

@@ -6,12 +6,11 @@ Kubernetes. The kit writes neither its status nor its Lease nor its pods, unless
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TypeVar
 
 from kitlib.api.core import Node
 from kitlib.api.errors import KitError, NotFound
-from kitlib.api.serialize import to_dict
 
 KUBELET = "kitlib.dev/kubelet"
 """The annotation of a new Node object that makes the kit run a kubelet for it; its value is "true"."""
@@ -21,18 +20,6 @@ N = TypeVar("N")
 def asks_for_kubelet(node: Node) -> bool:
     """Return whether a new Node object asks the kit to make the machine and to run its kubelet."""
     return node.metadata.annotations.get(KUBELET) == "true"
-
-
-def as_asked(nodes: Iterable[Node]) -> list[dict[str, object]]:
-    """Return the manifests that ask for the nodes' machines again, as plain data for the journal."""
-    made: list[dict[str, object]] = []
-    for node in nodes:
-        plain, asked = to_dict(node), {**node.metadata.annotations, KUBELET: "true"}
-        metadata = {"name": node.name, "labels": node.metadata.labels, "annotations": asked}
-        status = {name: plain["status"].get(name, {}) for name in ("capacity", "allocatable")}
-        spec = {"taints": plain.get("spec", {}).get("taints", [])}
-        made.append({"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec, "status": status})
-    return made
 
 
 def node_of(nodes: Mapping[str, N], name: str, *, stored: bool) -> N:

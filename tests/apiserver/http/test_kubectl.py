@@ -223,7 +223,6 @@ def test_top_exec_and_explain(web: Client) -> None:
         "web-"
     )
     assert web("logs", "deploy/web", "-n", "tr") == ""
-    assert "listens on no port" in web.refused("port-forward", "deploy/web", "18080:80", "-n", "tr")
     assert "FIELD: tolerations <[]Toleration>" in web("explain", "pods.spec.tolerations")
     assert "maxUnavailable" in web("explain", "deploy.spec", "--recursive")
 
