@@ -151,7 +151,8 @@ class PodBuilder(KitWidget):
             flash = ' class="kitlib-flash"' if before and before.get((row[0], row[1])) != row[2] else ""
             lines.append(f"<tr{flash}>{''.join(f'<td>{html.escape(str(cell))}</td>' for cell in row)}</tr>")
         head = "".join(f'<th scope="col">{name}</th>' for name in names)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+        start = '<table class="kitlib-reasons"><thead>'  # where it is narrow, the reason is below its file
+        return f"{start}<tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
 
     # ---- boxes and lids
 

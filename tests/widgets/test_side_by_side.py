@@ -4,7 +4,7 @@ import pytest
 
 from kitlib.cluster import Cluster
 from kitlib.widgets import SideBySide
-from kitlib.widgets._parts.pod_form import EXAMPLE
+from kitlib.widgets._parts.pod_form import EXAMPLE, PodForm
 
 
 @pytest.fixture
@@ -62,3 +62,9 @@ def test_a_bad_pod_on_one_side_is_explained_there_and_the_picture_stays(both):
     both.left.rows[0].amounts["requests", "cpu"].amount = "5"
     assert "must be less than or equal to cpu limit" in both.left.rows[0].amounts["requests", "cpu"].problem
     assert both.sentence == before
+
+
+def test_a_form_over_its_folded_yaml_is_as_high_as_its_content(both):
+    for form in (both.left, both.right):
+        assert [part.layout.flex for part in form.children[0].children] == [None, None]
+    assert all(part.layout.flex for part in PodForm().children[0].children), "beside each other, they share the width"

@@ -78,9 +78,12 @@ class PodForm(ipw.VBox):
         self._yaml.observe(self._yaml_changed, "value")
         self._rest = ipw.HTML()
         self._rest.add_class("kitlib-note")
-        form = ipw.VBox([self._name, self._list, self._add], layout={"flex": "3 1 34em", "min_width": "20em"})
+        beside = {"flex": "3 1 34em"}, {"flex": "2 1 24em"}  # a basis is a width beside the form, a height below it
+        form = ipw.VBox(
+            [self._name, self._list, self._add], layout={**({} if folded else beside[0]), "min_width": "20em"}
+        )
         yaml = ipw.Accordion(children=[self._yaml_field], titles=("as YAML",)) if folded else self._yaml_field
-        text = ipw.VBox([yaml, self._rest], layout={"flex": "2 1 24em", "min_width": "18em"})
+        text = ipw.VBox([yaml, self._rest], layout={**({} if folded else beside[1]), "min_width": "18em"})
         both = ipw.VBox([form, text]) if folded else ipw.HBox([form, text])
         if not folded:
             both.add_class("kitlib-row")
