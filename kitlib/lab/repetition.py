@@ -9,11 +9,11 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from kitlib.lab.course_map import FIRST_PATH, asked_at_stop, of_number
 from kitlib.lab.drill import Topic
 from kitlib.lab.drills import TOPICS
 from kitlib.lab.prediction import Prediction, Reveal, question_box
 from kitlib.lab.progress import Progress
-from kitlib.lab.start.course_map import FIRST_PATH, asked_at_stop, of_number
 
 LAB = "repetition"
 """Name under which the answers are kept."""

@@ -10,9 +10,9 @@ from typing import Any
 
 from kitlib.api.clock import VirtualClock
 from kitlib.api.meta import is_condition_true
+from kitlib.lab.course_map import continue_with, course_map
 from kitlib.lab.lesson import choose_kernel, open_clusters
 from kitlib.lab.progress import Progress
-from kitlib.lab.start.course_map import continue_with, course_map
 
 MAX_PODS = 30
 MAX_EVENTS = 8

@@ -4,12 +4,12 @@ from random import Random
 
 import pytest
 
+from kitlib.lab.course_map import of_number
 from kitlib.lab.drills import TOPICS
 from kitlib.lab.launch import in_course
 from kitlib.lab.lessons import content
 from kitlib.lab.progress import Progress
 from kitlib.lab.repetition import LAB, WarmUp, topics_before
-from kitlib.lab.start.course_map import of_number
 
 BY_KEY = {topic.key: topic for topic in TOPICS}
 

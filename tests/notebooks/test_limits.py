@@ -11,8 +11,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from course import ASKED, CHECKED, NAMES, ROOT, Notebook, revealed
 
+from kitlib.lab.course_map import minutes_of
 from kitlib.lab.lessons import content
-from kitlib.lab.start.course_map import minutes_of
 from kitlib.widgets import WIDGETS
 
 LINES = 10

@@ -8,12 +8,12 @@ from typing import Any
 
 from kitlib.advisor import first_kill as kill
 from kitlib.api.errors import KitError
+from kitlib.lab.course_map import continue_with, course_map, first_path, grouped
 from kitlib.lab.launch import START
 from kitlib.lab.lesson import Lesson
 from kitlib.lab.prediction import Prediction
 from kitlib.lab.progress import Progress
 from kitlib.lab.start import throttle
-from kitlib.lab.start.course_map import continue_with, course_map, first_path, grouped
 from kitlib.widgets._parts.start_page import StartPage
 
 LESSON = START.removesuffix(".ipynb")

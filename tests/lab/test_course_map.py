@@ -8,10 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kitlib.lab.launch import course_source
-from kitlib.lab.progress import Progress
-from kitlib.lab.start import start
-from kitlib.lab.start.course_map import (
+from kitlib.lab.course_map import (
     FIRST_PATH,
     GROUPS,
     TOGETHER,
@@ -22,8 +19,11 @@ from kitlib.lab.start.course_map import (
     grouped,
     of_number,
 )
+from kitlib.lab.launch import course_source
+from kitlib.lab.progress import Progress
+from kitlib.lab.start import start
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
