@@ -105,7 +105,7 @@ def test_nbgrader_generates_and_grades(tmp_path: Path) -> None:
         notebook = json.loads(json.dumps(released))
         where = next(i for i, c in enumerate(notebook["cells"]) if "lab.check()" in "".join(c["source"]))
         if learner == "solved":
-            folder = f"LabFolder.read({str(ROOT / 'labs' / FIRST)!r}, lab.seed)"
+            folder = f"LabFolder.read({str(in_course('labs', FIRST))!r}, lab.seed)"
             code = f"from kitlib.lab.definition import LabFolder\n{folder}.answers().reference(lab.cluster)"
             notebook["cells"][where]["source"] = code.splitlines(keepends=True)
         if learner == "forged":
