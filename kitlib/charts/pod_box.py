@@ -9,7 +9,6 @@ Source: kubelet qos.GetPodQOS (v1qos.ComputePodQOS).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 
 from kitlib.charts.base import Row
 from kitlib.charts.svg import LETTER, Drawing, binary_ticks, decimal_ticks, fitted
@@ -92,7 +91,7 @@ def pod_box(
         width: width in pixels.
         still: whether nothing can be moved, so that the picture has no handles.
     """
-    picture = Drawing(width)
+    picture = Drawing(width, still)
     below_another = stacked(width, len(containers))
     room = width if below_another else (width - 24) / 2
     picture.text(0, 16, qos, size=16, bold=True)
@@ -101,7 +100,7 @@ def pod_box(
     for number, (resource, title) in enumerate(PANELS):
         left, top = (0.0, float(number * PANEL)) if below_another else (number * (room + 24), 0.0)
         end = (ends or {}).get(resource) or scale_end(resource, containers)
-        panel = _Panel(picture, resource, title, left, top, room, end, qos, still)
+        panel = _Panel(picture, resource, title, left, top, room, end, qos)
         panel.axis()
         for place, row in enumerate(containers):
             panel.container(place, len(containers), row)
@@ -117,18 +116,9 @@ class _Panel:
     """Boxes of one resource, side by side on one base line."""
 
     def __init__(
-        self,
-        picture: Drawing,
-        resource: str,
-        title: str,
-        left: float,
-        top: float,
-        room: float,
-        end: int,
-        qos: str,
-        still: bool,
+        self, picture: Drawing, resource: str, title: str, left: float, top: float, room: float, end: int, qos: str
     ) -> None:
-        self.picture, self.resource, self.end, self.qos, self.still = picture, resource, end, qos, still
+        self.picture, self.resource, self.end, self.qos = picture, resource, end, qos
         self.left, self.top, self.room = left, top, room
         self.floor = top + TOP + HEIGHT
         picture.text(left, top + TOP - 30, title, size=13, bold=True)
@@ -173,7 +163,7 @@ class _Panel:
         told = "no limit" if limit is None else amount_text(self.resource, limit)
         name = f"{row['name']} {self.resource} limit"
         hit = (x, y - (24 if meet else 15), wide, 24)
-        with self._handle(hit, **self._slider(f"{key} limits", name, limit, told)):
+        with self.picture.part(hit, **self._slider(f"{key} limits", name, limit, told)):
             if limit is None:
                 self.picture.path(f"M{x - 6:.1f} {y:.1f}H{x + wide + 6:.1f}", "soft", weight=2, dash="2 5")
             else:
@@ -185,7 +175,7 @@ class _Panel:
         told = "no request" if request is None else amount_text(self.resource, request)
         name = f"{row['name']} {self.resource} request"
         hit = (x, y - (0 if meet else 20 if y + 15 > self.floor else 9), wide, 24)
-        with self._handle(hit, **self._slider(f"{key} requests", name, request, told)):
+        with self.picture.part(hit, **self._slider(f"{key} requests", name, request, told)):
             if not request:
                 self.picture.path(f"M{x:.1f} {y:.1f}H{x + wide:.1f}", "soft", weight=2, dash="5 4")
             inside = y + 15 < self.floor - 2
@@ -200,13 +190,10 @@ class _Panel:
 
     def _grip(self, x: float, y: float, *, up: bool) -> None:
         """Draw the two strokes that mark the handle of a line."""
-        if self.still:
+        if self.picture.still:
             return
         off = -5 if up else 5
         self.picture.path(f"M{x - 5:.1f} {y + off:.1f}h8M{x - 5:.1f} {y + off * 1.8:.1f}h8", "soft", weight=1.5)
-
-    def _handle(self, hit: tuple[float, float, float, float], **names: object) -> AbstractContextManager[None]:
-        return nullcontext() if self.still else self.picture.part(hit, **names)
 
     def _slider(self, handle: str, name: str, value: int | None, told: str) -> dict[str, object]:
         return {

@@ -7,7 +7,6 @@ KEP-895 (even pods spreading): skew = matching pods in the domain + self match -
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 
 from kitlib.charts.base import Row
 from kitlib.charts.svg import LETTER, Drawing, fitted
@@ -73,7 +72,7 @@ def spread_columns(
         width: width in pixels.
         still: whether nothing can be moved, so that the picture has no handles.
     """
-    picture = Drawing(width)
+    picture = Drawing(width, still)
     count = max(1, len(domains))
     most, least = rows or rows_shown(domains, max_skew), lowest(domains)
     tall, gap = row_height(most), 8 if count <= MANY else 1
@@ -88,15 +87,15 @@ def spread_columns(
         bx = x + (wide - inner * (1.3 if beside else 1)) / 2
         name = str(row["domain"])
         names = list((pods or {}).get(name, ()))
-        with _part(picture, still, (x, HEAD, wide, floor - HEAD), data_drop=name):
-            _bricks(picture, row, names, bx, inner, floor, tall, count > MANY, still)
-            _next(picture, row, bx, inner, floor, tall, chosen=name == chosen, many=count > MANY, still=still)
+        with picture.part((x, HEAD, wide, floor - HEAD), data_drop=name):
+            _bricks(picture, row, names, bx, inner, floor, tall, count > MANY)
+            _next(picture, row, bx, inner, floor, tall, chosen=name == chosen, many=count > MANY)
         if count <= MANY:
             picture.text(x + wide / 2, floor + 16, fitted(name, room), anchor="middle", bold=name == chosen)
             said = f"skew {row['skew']}" if room > 60 else str(row["skew"])
             picture.text(x + wide / 2, floor + 31, said, "soft", anchor="middle", size=11)
     picture.line(0, floor, width, floor, "ink")
-    _line(picture, line, width, least, max_skew, strict, still)
+    _line(picture, line, width, least, max_skew, strict)
     if not still:
         with picture.part((2, 0, 84, 24), data_carry="next"):
             picture.rect(2, 1, 84, 21, "ground", stroke="green", weight=2, dash="5 3", words="drag it into a column")
@@ -105,23 +104,8 @@ def spread_columns(
     return picture.svg("Spread over domains", sentence)
 
 
-def _part(
-    picture: Drawing, still: bool, hit: tuple[float, float, float, float] | None = None, **names: object
-) -> AbstractContextManager[None]:
-    """Return an interactive part of the picture; of a still one, a part like any other."""
-    return nullcontext() if still else picture.part(hit, **names)
-
-
 def _bricks(
-    picture: Drawing,
-    row: Row,
-    names: Sequence[str],
-    x: float,
-    wide: float,
-    floor: float,
-    tall: float,
-    many: bool,
-    still: bool,
+    picture: Drawing, row: Row, names: Sequence[str], x: float, wide: float, floor: float, tall: float, many: bool
 ) -> None:
     """Draw the pods of a domain; those that the constraint does not count are beside the column, dotted."""
     counted, all_pods = int(row["counted"]), int(row["pods"])
@@ -132,7 +116,7 @@ def _bricks(
         name = names[n] if len(names) == all_pods else ""
         ours = n < counted
         y = floor - ((n if ours else n - counted) + 1) * tall
-        with _part(picture, still, None, **({"data_carry": name} if name else {})):
+        with picture.part(None, **({"data_carry": name} if name else {})):
             key = name and f"brick {name}"
             words = f"{name or 'a pod'} in {row['domain']}" + ("" if ours else ", not counted by the constraint")
             if not ours:
@@ -144,16 +128,7 @@ def _bricks(
 
 
 def _next(
-    picture: Drawing,
-    row: Row,
-    x: float,
-    wide: float,
-    floor: float,
-    tall: float,
-    *,
-    chosen: bool,
-    many: bool,
-    still: bool,
+    picture: Drawing, row: Row, x: float, wide: float, floor: float, tall: float, *, chosen: bool, many: bool
 ) -> None:
     """Draw the position of the next pod: green if it is allowed, crossed out if not."""
     name, allowed = str(row["domain"]), bool(row["allowed"])
@@ -165,7 +140,7 @@ def _next(
         names = {}
     middle = x + wide / 2
     hit = None if many else (x, y + tall / 2 - 12, wide, 24)
-    with _part(picture, still, hit, **names):
+    with picture.part(hit, **names):
         if allowed:
             if chosen:
                 picture.rect(x, y + 1, wide, tall - 2, "green", tint=42)
@@ -178,7 +153,7 @@ def _next(
             picture.cross(middle, y + tall / 2, min(6.0, tall / 2 - 2, wide / 2))
 
 
-def _line(picture: Drawing, y: float, width: int, least: int, max_skew: int, strict: bool, still: bool) -> None:
+def _line(picture: Drawing, y: float, width: int, least: int, max_skew: int, strict: bool) -> None:
     """Draw the bound lowest + maxSkew as a line, which a page can drag unless the picture is still."""
     names = {
         "data_handle": "maxSkew",
@@ -191,9 +166,9 @@ def _line(picture: Drawing, y: float, width: int, least: int, max_skew: int, str
         "aria_valuenow": max_skew,
         "aria_valuetext": f"maxSkew {max_skew}, at most {least + max_skew} pods in a domain",
     }
-    with _part(picture, still, (0, y - 18, width, 24), **names):
+    with picture.part((0, y - 18, width, 24), **names):
         picture.path(f"M0 {y:.1f}H{width}", "ink", weight=2, dash="8 5")
-        if not still:
+        if not picture.still:
             picture.path(f"M{width - 22} {y - 5:.1f}h14M{width - 22} {y + 5:.1f}h14", "soft", weight=1.5)
         bound = "no pod above it" if strict else "counts against a node"
         sums = f"lowest {least} + maxSkew {max_skew} = {least + max_skew}"
@@ -201,5 +176,5 @@ def _line(picture: Drawing, y: float, width: int, least: int, max_skew: int, str
             picture.text(2, y - 5, sums, bold=True, halo=True)
             picture.text(2, y + 15, bound, "soft", halo=True)
         else:
-            x = 2 if still else 94
+            x = 2 if picture.still else 94
             picture.text(x, 16, fitted(sums, width - x), bold=True)

@@ -38,10 +38,11 @@ class Drawing:
 
     Args:
         width: width in pixels of its own scale; the page scales it to its column.
+        still: whether nothing in it can be moved, so that it has no interactive parts.
     """
 
-    def __init__(self, width: int) -> None:
-        self.width, self.height = width, 0.0
+    def __init__(self, width: int, still: bool = False) -> None:
+        self.width, self.height, self.still = width, 0.0, still
         self.out: list[str] = []
         self._patterns: dict[str, str] = {}
 
@@ -100,13 +101,16 @@ class Drawing:
 
     @contextmanager
     def part(self, hit: tuple[float, float, float, float] | None = None, **names: object) -> Iterator[None]:
-        """Group the marks drawn inside into an interactive part of the page.
+        """Group the marks drawn inside into an interactive part of the page; a still picture only has the marks.
 
         Args:
             hit: x, y, width and height of the pointer's target, at least 24 pixels each way (WCAG 2.5.8); None = no
                 target.
             names: attributes such as `data_handle` (can be dragged), `data_press`, `data_carry`, `data_drop`, `role`.
         """
+        if self.still:
+            yield
+            return
         told = "".join(f' {name.replace("_", "-")}="{html.escape(str(value))}"' for name, value in names.items())
         self.out.append(f"<g{told}>")
         if hit is not None:
