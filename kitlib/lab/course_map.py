@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kitlib.lab.launch import START, course_source
+from kitlib.lab.launch import START, in_course, in_order
 from kitlib.lab.moved import plain
 from kitlib.lab.progress import Progress
 
@@ -117,10 +117,8 @@ def course_map(progress: Progress) -> list[Card]:
     scores: dict[str, tuple[float, float]] = {}
     for name in {entry.lab for entry in progress.entries()}:
         scores[name] = progress.score(name)
-    notebooks = sorted(course_source("notebooks").glob("[0-9][0-9]*-*.ipynb"))
-    cards = [_notebook(path, scores) for path in notebooks if path.name != START]
-    labs = sorted(course_source("labs").glob("*/lab.toml"))
-    return cards + [_lab(path, scores) for path in labs]
+    cards = [_notebook(path, scores) for path in in_order("notebooks") if path.name != START]
+    return cards + [_lab(folder, scores) for folder in in_order("labs")]
 
 
 def grouped(cards: Sequence[Card]) -> list[tuple[Group, list[Card]]]:
@@ -139,17 +137,17 @@ def grouped(cards: Sequence[Card]) -> list[tuple[Group, list[Card]]]:
 
 def first_path(progress: Progress) -> list[Stop]:
     """Return the stops of the ninety-minute path in order, without the start page."""
-    return [_stop(_file(number), progress) for number in FIRST_PATH]
+    return [_stop(in_course("notebooks", number), progress) for number in FIRST_PATH]
 
 
 def of_number(number: str) -> str:
     """Return the name, without its number, of the notebook with a number such as "03b"."""
-    return plain(_file(number).stem)
+    return plain(in_course("notebooks", number).stem)
 
 
 def asked_at_stop(number: str) -> set[str]:
     """Return the keys of the questions that a stop of the ninety-minute path asks."""
-    return _beginning(_file(number)).asked
+    return _beginning(in_course("notebooks", number)).asked
 
 
 def continue_with(cards: Sequence[Card], progress: Progress) -> Card | None:
@@ -177,10 +175,6 @@ def _only_the_path(by_name: Mapping[str, Card], progress: Progress) -> bool:
     """Return whether the learner has answered nothing but questions of the stops."""
     used = {(entry.lab, entry.task) for entry in progress.entries() if entry.kind != "open" and entry.lab in by_name}
     return used <= {(of_number(number), key) for number in FIRST_PATH for key in asked_at_stop(number)}
-
-
-def _file(number: str) -> Path:
-    return next(course_source("notebooks").glob(f"{number}-*.ipynb"))
 
 
 def _read(cells: Sequence[dict[str, Any]]) -> tuple[str, list[str]]:
@@ -257,9 +251,9 @@ def _state(reached: float, of: float, *, begun: bool = False) -> str:
     return "begun" if reached or begun else "new"
 
 
-def _lab(path: Path, scores: dict[str, tuple[float, float]]) -> Card:
-    data = tomllib.loads(path.read_text(encoding="utf-8"))
-    name = path.parent.name
+def _lab(folder: Path, scores: dict[str, tuple[float, float]]) -> Card:
+    data = tomllib.loads((folder / "lab.toml").read_text(encoding="utf-8"))
+    name = folder.name
     parts = [*data.get("tasks", ()), *data.get("predictions", ())]
     total = sum(float(part.get("points", 1)) for part in parts)
     done, of = scores.get(plain(name), (0.0, 0.0))

@@ -103,14 +103,25 @@ def course_source(kind: str) -> Path:
     raise KitError(f"this installation of kitlib does not contain the {kind} of the course")
 
 
+def in_order(kind: str) -> list[Path]:
+    """Return the notebooks' files or the labs' folders of the course, in its order.
+
+    Raises:
+        KitError: the course is not installed.
+    """
+    source = course_source(kind)
+    if kind == "notebooks":
+        return sorted(source.glob("*.ipynb"))
+    return sorted(path.parent for path in source.glob("*/lab.toml"))
+
+
 def in_course(kind: str, name: str) -> Path:
     """Return a notebook's file or a lab's folder, by its name with or without its number, or by the number alone.
 
     Raises:
         KitError: the course has none of that name.
     """
-    found = sorted(course_source(kind).glob("*.ipynb" if kind == "notebooks" else "*/lab.toml"))
-    places = {place.stem: place for place in (path if kind == "notebooks" else path.parent for path in found)}
+    places = {place.stem: place for place in in_order(kind)}
     for known, place in places.items():
         number, _, bare = known.partition("-")
         if name in (known, plain(known), bare, number):

@@ -22,6 +22,11 @@ def _all() -> dict[str, dict[str, str]]:
     return tomllib.loads(FILE.read_text(encoding="utf-8"))
 
 
+@cache
+def _by_plain_name() -> dict[str, dict[str, str]]:
+    return {plain(old): keys for old, keys in _all().items()}
+
+
 def plain(name: str) -> str:
     """Return the name that files of users have for a lab or notebook, given its name with or without its number."""
     return _all()[_NAMES].get(name) or re.sub(r"^\d+[a-z]?-", "", name)
@@ -29,7 +34,7 @@ def plain(name: str) -> str:
 
 def moved_from(notebook: str) -> Mapping[str, str]:
     """Return key -> the notebook that now has it, for the questions and exercises that left a notebook."""
-    return next((keys for old, keys in _all().items() if plain(old) == plain(notebook)), {})
+    return _by_plain_name().get(plain(notebook), {})
 
 
 def home_of(notebook: str, key: str) -> str:

@@ -20,7 +20,7 @@ from typing import Any
 from kitlib.api.errors import KitError
 from kitlib.lab.definition import LabFolder, TaskSpec
 from kitlib.lab.files import write_whole
-from kitlib.lab.launch import course_source, in_course
+from kitlib.lab.launch import in_course, in_order
 from kitlib.lab.moved import plain
 from kitlib.lab.variant import check_seed
 
@@ -78,8 +78,8 @@ def export(folder: str | Path, labs: tuple[str, ...] = ()) -> list[str]:
         KitError: a lab does not exist, or the folder cannot be written.
     """
     target = Path(folder).expanduser()
-    every = sorted(path.parent for path in course_source("labs").glob("*/lab.toml"))
-    wanted = {plain(place.name): place for place in sorted(in_course("labs", lab) for lab in labs) or every}
+    places = sorted(in_course("labs", lab) for lab in labs) or in_order("labs")
+    wanted = {plain(place.name): place for place in places}
     try:
         for name, source in wanted.items():
             place = target / "source" / name

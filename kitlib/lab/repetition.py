@@ -20,7 +20,7 @@ LAB = "repetition"
 NONE = "Answers of earlier notebooks are repeated here. You have none yet."
 COUNT = 3
 COUNT_AT_STOP = 1
-"""Questions at the start of a stop of the ninety-minute path, whose minutes contain them."""
+"""Number of questions at the start of a stop of the ninety-minute path, whose minutes contain them."""
 
 
 def topics_before(notebook: str, progress: Progress) -> list[Topic]:

@@ -28,7 +28,7 @@ import msgspec
 from kitlib.api.convert import convert
 from kitlib.api.errors import KitError
 from kitlib.lab import collected, submissions
-from kitlib.lab.launch import course_source
+from kitlib.lab.launch import in_order
 from kitlib.lab.moved import plain
 from kitlib.lab.recheck import recheck as replay
 from kitlib.lab.remarks import SharedFile, remarks
@@ -150,7 +150,7 @@ def _one_file_each(root: Path, found: Iterable[tuple[str, Path]]) -> tuple[dict[
 def _assignments(root: Path) -> dict[str, list[Path]]:
     """Return the files of labs that nbgrader collected, by learner; a link in a learner's place is not followed."""
     found: dict[str, list[Path]] = {}
-    names = sorted(path.parent.name for path in course_source("labs").glob("*/lab.toml"))  # older exports have numbers
+    names = [place.name for place in in_order("labs")]  # older exports have numbers
     for learner in sorted(path for path in root.iterdir() if path.is_dir() and not path.is_symlink()):
         # by name, so that other content of a learner's folder is not listed
         files = [learner / lab / "progress.jsonl" for name in names for lab in (name, plain(name))]

@@ -24,7 +24,7 @@ from typing import Any
 import msgspec
 
 from kitlib.lab.checks import NeverFunction
-from kitlib.lab.guard import TITLE, LabGuard, Opens
+from kitlib.lab.guard import TITLE, LabGuard, Opens, RefusedChange
 from kitlib.lab.history import History
 
 
@@ -108,10 +108,11 @@ def judge(
     ]
     if opens is not None:
         refused = [*LabGuard(opens, history, done).refused()]
-        tasks = [[task for task, names in (about or {}).items() if one.within in names] for one in refused]
-        touched = () if not all(tasks) else tuple(task for some in tasks for task in some)
-        found, hint, _ = min(refused, key=lambda one: bool(tasks[refused.index(one)]), default=("", "", ""))
-        judged.append(RuleResult(rule="opens", title=TITLE, hint=hint, found=found, tasks=touched))
+        tasks_of = {one: [task for task, names in (about or {}).items() if one.within in names] for one in refused}
+        for_all = [one for one in refused if not tasks_of[one]]
+        shown = next(iter(for_all or refused), RefusedChange("", ""))
+        touched = () if for_all else tuple(task for tasks in tasks_of.values() for task in tasks)
+        judged.append(RuleResult(rule="opens", title=TITLE, hint=shown.hint, found=shown.found, tasks=touched))
     return tuple(judged)
 
 

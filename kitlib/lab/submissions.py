@@ -26,7 +26,7 @@ from kitlib.api.convert import decoder
 from kitlib.api.errors import KitError
 from kitlib.api.file_format import check_format
 from kitlib.lab.definition import SIMULATED, Definition, Ground, LabFolder
-from kitlib.lab.launch import course_source
+from kitlib.lab.launch import in_order
 from kitlib.lab.moved import home_of, plain
 from kitlib.lab.progress import FORMAT, Kind, Name, Points
 
@@ -109,17 +109,14 @@ class Submission:
 @lru_cache(maxsize=1)
 def course_labs() -> Mapping[str, Definition]:
     """Return the labs of this installation by name, without number; other labs cannot earn points."""
-    return {
-        plain(path.parent.name): LabFolder.read(path.parent).definition
-        for path in sorted(course_source("labs").glob("*/lab.toml"))
-    }
+    return {plain(place.name): LabFolder.read(place).definition for place in in_order("labs")}
 
 
 @lru_cache(maxsize=1)
 def course_notebooks() -> Mapping[str, str]:
     """Return name -> name with number of this installation's notebooks, whose predictions are in the same file."""
     try:
-        return {plain(path.stem): path.stem for path in sorted(course_source("notebooks").glob("*.ipynb"))}
+        return {plain(path.stem): path.stem for path in in_order("notebooks")}
     except KitError:
         return {}
 
