@@ -95,7 +95,7 @@ def other_writes(facts: Facts, pod: Pod) -> list[str]:
     kinds = {cgroup.path: cgroup.kind for cgroup in facts.tree(pod.spec.node_name).of_pod(uid)}
 
     def is_own(entry: Mapping[str, Any]) -> bool:
-        # A pod that was evicted has no cgroups any more, but its UID, as both cgroup drivers write it, is in the path.
+        # A pod that was evicted no longer has cgroups, but its UID, as both cgroup drivers write it, is in the path.
         gone = "container" if uid in entry["path"] or uid.replace("-", "_") in entry["path"] else ""
         return (entry.get("kind") or kinds.get(entry["path"], gone)) in ("pod", "container")
 

@@ -76,7 +76,7 @@ def order(moment: Moment) -> str:
 
 
 def scheduled(pod: Pod | None) -> str:
-    """When a pod got its node; "" = not yet."""
+    """Return the time at which a pod got its node, as text; "" = not yet."""
     conditions = pod.status.conditions if pod is not None else []
     found = [c for c in conditions if c.type == "PodScheduled" and c.status == "True"]
     return str(found[0].last_transition_time) if found else ""

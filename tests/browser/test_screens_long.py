@@ -1,4 +1,4 @@
-"""Every notebook after Run All: no screen is without a picture or a question, and forms take a small part. At night."""
+"""Tests that each screen of a notebook has a picture or a question after Run All, and that forms take a small part."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def test_errors_are_of_the_same_kind_with_the_same_words(cluster: Any) -> None:
 
 
 def test_a_custom_resource_is_held_against_its_schema(cluster: Any) -> None:
-    """What the control plane needs for it is in the image."""
+    """The image has all packages that the control plane needs for it."""
     size = {"type": "integer", "maximum": 3}
     spec = {"type": "object", "properties": {"size": size, "name": {"type": "string", "pattern": "^a+$"}}}
     version = {"name": "v1", "served": True, "storage": True}

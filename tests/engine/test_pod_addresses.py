@@ -32,7 +32,7 @@ def ready(cluster: DockerCluster, *names: str) -> bool:
 
 
 def said(cluster: DockerCluster, name: str, command: str, **spec: Any) -> str:
-    """What the command of a new pod prints last."""
+    """Return the last line that the command of a new pod prints."""
     container = {"name": "main", "image": "x", "command": ["sh", "-c", f"{command} 2>&1 | tail -1"]}
     spec = {"containers": [container], "restartPolicy": "Never", **spec}
     cluster.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec})

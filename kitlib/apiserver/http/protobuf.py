@@ -32,7 +32,7 @@ Object = dict[str, Any]
 
 
 class SharedObject(Object):
-    """The wire form of a stored object, which responses, lists and watches share and nobody changes.
+    """The wire form of a stored object, which responses, lists and watches share and do not change.
 
     Attributes:
         encoded: its protobuf message, encoded when a client first asks for it; b"" before.

@@ -17,7 +17,7 @@ from kitlib.node.real.pod_network import PodNamespace
 
 _LISTEN = "0A"
 _PATIENCE = 5.0
-"""Seconds until a connection that is neither accepted nor refused is given up: the node waits for it."""
+"""Maximum time in seconds of an attempt to connect, for which the node waits."""
 _HOSTS = {"tcp": "127.0.0.1", "tcp6": "::1"}
 
 

@@ -21,7 +21,6 @@ MS_PRIVATE = 1 << 18
 CLONE_NEWNS, CLONE_NEWPID = 0x20000, 0x20000000
 CLONE_NEWCGROUP, CLONE_NEWNET = 0x2000000, 0x40000000
 MNT_DETACH = 2
-_SIOCSIFFLAGS, _IFF_UP = 0x8914, 1
 PR_SET_CHILD_SUBREAPER = 36
 _NAMES = ("cpuset", "cpu", "cpuacct", "memory", "hugetlb", "pids", "freezer", "devices", "blkio", "net_cls", "net_prio")
 
@@ -115,17 +114,16 @@ def own_network() -> None:
     """Create a network namespace for this process with only a loopback device.
 
     Raises:
-        KitError: the kernel refuses the namespace.
-        OSError: the device cannot be brought up.
+        KitError: the kernel refuses the namespace, or to bring up the device.
+        OSError: the kernel refuses a socket.
     """
     if _libc.unshare(CLONE_NEWNET) != 0:
         raise KitError(f"unshare: {os.strerror(ctypes.get_errno())}: cannot create a network namespace")
-    import fcntl  # imported here: nodes of a container engine do not need it
-    import socket
-    import struct
+    from kitlib.node.real import netlink  # imported here: the control plane does not need it
 
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-        fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", _IFF_UP))
+    own = netlink.Netlink()
+    own.ask(netlink.set_up(netlink.LOOPBACK))
+    own.close()
 
 
 def bind_net_sysctls(place: str) -> None:

@@ -207,7 +207,7 @@ class SimulatedRuntime:
         if pid is not None:
             if process is not None:
                 self._leave_behind(identity, process)
-                if grace > 0:  # without it the code is that of an unknown container, and nobody asks for a sandbox's
+                if grace > 0:  # without it the code is that of an unknown container, and no caller reads a sandbox's
                     self._codes[identity] = process.workload.tidy_code
             self._forget(identity)
             self.kernel.kill(pid)

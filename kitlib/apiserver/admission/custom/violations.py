@@ -7,6 +7,7 @@ Source: kube-openapi pkg/validation/validate; JSON Schema Validation.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sized
 from typing import Any, NamedTuple
 
@@ -116,14 +117,6 @@ def _bounded(kind: type[Sized] | None, compare: Callable[[Any, Any], bool]) -> C
     return lambda value, bound: not isinstance(value, kind) or compare(len(value), bound)
 
 
-def _at_least(size: Any, bound: Any) -> bool:
-    return bool(size >= bound)
-
-
-def _at_most(size: Any, bound: Any) -> bool:
-    return bool(size <= bound)
-
-
 _HOLDS: dict[str, Callable[[Any, Any], bool]] = {
     "type": _has_type,
     "enum": lambda value, bound: any(_equal(value, one) for one in bound),
@@ -131,16 +124,16 @@ _HOLDS: dict[str, Callable[[Any, Any], bool]] = {
     "pattern": _matches,
     "format": lambda value, bound: not isinstance(value, str) or has_format(value, bound),
     "multipleOf": _is_multiple,
-    "minimum": _bounded(None, _at_least),
-    "maximum": _bounded(None, _at_most),
-    "exclusiveMinimum": _bounded(None, lambda value, bound: bool(value > bound)),
-    "exclusiveMaximum": _bounded(None, lambda value, bound: bool(value < bound)),
-    "minLength": _bounded(str, _at_least),
-    "maxLength": _bounded(str, _at_most),
-    "minItems": _bounded(list, _at_least),
-    "maxItems": _bounded(list, _at_most),
-    "minProperties": _bounded(dict, _at_least),
-    "maxProperties": _bounded(dict, _at_most),
+    "minimum": _bounded(None, operator.ge),
+    "maximum": _bounded(None, operator.le),
+    "exclusiveMinimum": _bounded(None, operator.gt),
+    "exclusiveMaximum": _bounded(None, operator.lt),
+    "minLength": _bounded(str, operator.ge),
+    "maxLength": _bounded(str, operator.le),
+    "minItems": _bounded(list, operator.ge),
+    "maxItems": _bounded(list, operator.le),
+    "minProperties": _bounded(dict, operator.ge),
+    "maxProperties": _bounded(dict, operator.le),
     "anyOf": lambda value, bound: any(_fits(one, value) for one in bound),
     "oneOf": lambda value, bound: sum(_fits(one, value) for one in bound) == 1,
     "not": lambda value, bound: not _fits(bound, value),
