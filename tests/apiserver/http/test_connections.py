@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import ssl
+import threading
 from contextlib import suppress
 from typing import Any
 
@@ -72,6 +73,22 @@ def test_where_all_are_known_clients_no_more_are_taken(service: Any) -> None:
         except OSError:
             continue
     assert json.load(answer)["kind"] == "Node"
+
+
+def test_handshakes_are_made_while_a_request_takes_its_time(service: Any) -> None:
+    """Requests, time and the event loop are one thread; Go's clients give up a handshake after ten seconds."""
+    goes_on = threading.Event()
+    service._call_soon(lambda: goes_on.wait(30))
+    clients = [connect_tls(service) for _ in range(MAX_CONNECTIONS - 1)]
+    assert not goes_on.is_set()
+    clients[0].sendall(f"GET /readyz HTTP/1.0\r\nAuthorization: Bearer {service.token}\r\n\r\n".encode())
+    goes_on.set()
+    assert whole(clients[0]).endswith(b"ok")
+
+
+def test_a_handshake_that_does_not_end_is_given_up(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "HANDSHAKE", 0.05)
+    assert whole(connect(service)) == b""
 
 
 @pytest.mark.parametrize("path", ["/api/v1/namespaces/default/pods", "/api/v1/namespaces/default/pods/a/exec"])
