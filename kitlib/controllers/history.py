@@ -40,9 +40,39 @@ def revisions_of(controller: Controller, owner: Any) -> list[ControllerRevision]
     return sorted(found, key=lambda controller_revision: (controller_revision.revision, age(controller_revision)))
 
 
+_ALWAYS: dict[str, dict[str, Any]] = {
+    "containers": {"resources": {}},
+    "httpHeaders": {"value": ""},
+    "initContainers": {"resources": {}},
+    "resourceFieldRef": {"divisor": "0"},
+    "sleep": {"seconds": 0},
+    "sysctls": {"value": ""},
+    "volumeClaimTemplate": {"metadata": {}},
+}
+"""The fields below a field of a template that Go writes though they are empty."""
+
+
 def data_of(template: PodTemplateSpec) -> dict[str, Any]:
-    """Return the data of a revision: a patch that replaces the template. Source: getPatch."""
+    """Return the data of a revision: a patch that replaces the template; clients compare its bytes.
+
+    Source: getPatch; daemon Match.
+    """
+    made: dict[str, Any] = _as_go_writes(_patch(template), "")
+    return made
+
+
+def _patch(template: PodTemplateSpec) -> dict[str, Any]:
     return {"spec": {"template": {**to_dict(template), "$patch": "replace"}}}
+
+
+def _as_go_writes(value: Any, field: str) -> Any:
+    """Return plain data with sorted keys and the empty fields that Go writes."""
+    if isinstance(value, list):
+        return [_as_go_writes(one, field) for one in value]
+    if isinstance(value, dict):
+        filled = {**_ALWAYS.get(field, {}), **value}
+        return {key: _as_go_writes(filled[key], key) for key in sorted(filled)}
+    return value
 
 
 def template_of(revision: ControllerRevision) -> PodTemplateSpec:
@@ -80,7 +110,7 @@ def sync_revision(controller: Controller, owner: Any, revisions: Sequence[Contro
 
 
 def _new(owner: Any, data: dict[str, Any], number: int, collisions: int) -> ControllerRevision:
-    name = safe_hash(data, collisions)
+    name = safe_hash(_patch(owner.spec.template), collisions)
     meta = ObjectMeta(
         name=f"{owner.name[:223]}-{name}",
         namespace=owner.namespace,

@@ -379,7 +379,12 @@ def _int_or_string(value: int | str) -> bytes:
 
 
 def _json(value: Any) -> bytes:
-    return _chunk(1, json.dumps(value, separators=(",", ":")).encode())
+    """Encode embedded JSON with the escapes of Go's encoder, since clients compare the bytes. Source: json.Marshal."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return _chunk(1, text.translate(_ESCAPED).encode())
+
+
+_ESCAPED = {ord(one): f"\\u{ord(one):04x}" for one in "<>&\u2028\u2029"}
 
 
 def _or(value: Any) -> bytes:
