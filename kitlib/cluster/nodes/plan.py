@@ -35,7 +35,7 @@ _MACHINE = (
 )
 _WORDS = {
     *("name", "cpus", "memory", "labels", "annotations", "taints", "kubelet", "resources", "devices", "count"),
-    *("images", "cgroup_version", "runtime", *_MACHINE),
+    *("images", "missing_images", "cgroup_version", "runtime", *_MACHINE),
 }
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
@@ -63,6 +63,7 @@ class NodePlan:
         runtime: the low-level runtime of a simulated node: `runc` (1.3.2 or later), `runc<1.3.2`, `crun` (1.23 or
             later), `crun<1.23`; weights and, under systemd, quotas depend on it.
         images: the images that are on the node at first and can be pulled: `{"web:1": "600Mi"}`, or with `pinned`.
+        missing_images: patterns of the names of images that no registry has, `("*:404",)`; pulls of them fail.
         cgroup_version: the cgroup version of the kernel; None = the cluster's.
     """
 
@@ -75,6 +76,7 @@ class NodePlan:
     resources: Mapping[str, int] = field(default_factory=dict)
     devices: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
     images: tuple[Image, ...] = ()
+    missing_images: tuple[str, ...] = ()
     runtime: str = "runc"
     cgroup_version: Version | None = None
 
@@ -182,6 +184,7 @@ def _one(spec: NodeSpecification, number: int, common: Mapping[str, Any], name: 
         resources=words.get("resources", {}),
         devices=words.get("devices", {}),
         images=_images(words.get("images", {}), where),
+        missing_images=_patterns(words.get("missing_images", ()), where),
         cgroup_version=words.get("cgroup_version"),
         runtime=_runtime(words.get("runtime", "runc"), where),
     )
@@ -198,6 +201,12 @@ def _images(given: Mapping[str, object], where: str) -> tuple[Image, ...]:
             raise KitError(f"{where}.images[{name}]: a size is expected, found {value!r}") from error
         made.append(Image(name, size, bool(words.get("pinned", False))))
     return tuple(made)
+
+
+def _patterns(given: object, where: str) -> tuple[str, ...]:
+    if not isinstance(given, list | tuple) or not all(isinstance(one, str) and one for one in given):
+        raise KitError(f'{where}.missing_images: a list of patterns of names is expected ("*:404"), found {given!r}')
+    return tuple(given)
 
 
 def _runtime(name: object, where: str) -> str:

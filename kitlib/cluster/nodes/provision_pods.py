@@ -121,6 +121,8 @@ class PodProvisioner:
             notes.append(f"cgroup v{node_plan.cgroup_version} was asked for; the machine that runs the pod decides")
         if machine.swap:
             notes.append("swap is declared; whether there is any, the machine that runs the pod decides")
+        if node_plan.missing_images:
+            notes.append("images are declared missing; pods run on the node's own root, so no image is pulled")
         if node_plan.images or machine.ephemeral_storage:
             notes.append(
                 "images and a disk are declared; pods run on the node's own root and write to memory, so nothing of "

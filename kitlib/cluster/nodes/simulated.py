@@ -80,7 +80,8 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         self.followed = []
         self.network = node_network(number, self.config.settings.max_pods)
         self._noted: set[tuple[str, str]] = set()
-        self.runtime = SimulatedRuntime(self.kernel, plan.images, PodNetwork(self.network.pods), self._note_program)
+        pods = PodNetwork(self.network.pods)
+        self.runtime = SimulatedRuntime(self.kernel, plan.images, pods, self._note_program, plan.missing_images)
         self.system = SimulatedSystem(self.kernel, self.config.settings.cgroup_driver)
         self.kubelet = self._make_kubelet(self.config)
         self._is_off = False

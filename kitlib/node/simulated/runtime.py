@@ -7,6 +7,7 @@ has ended, as containerd does when a task is deleted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from itertools import count
 from signal import SIGKILL
 from typing import TYPE_CHECKING
@@ -47,6 +48,7 @@ class SimulatedRuntime:
             real node of the kit, whose own root file system replaces every image.
         network: source of the pods' addresses; None = pods have no address.
         note: function that receives a pod, a container and a note for the user about its program.
+        missing: patterns of the names of images that no registry has.
     """
 
     name = "simulated"
@@ -58,8 +60,9 @@ class SimulatedRuntime:
         images: Iterable[Image] = (),
         network: PodNetwork | None = None,
         note: Callable[[Pod, Container, str], None] = lambda pod, container, text: None,
+        missing: Sequence[str] = (),
     ) -> None:
-        self.kernel, self._network, self._note = kernel, network, note
+        self.kernel, self._network, self._note, self._missing = kernel, network, note, missing
         self._known = {image.name: image for image in images}
         self._images = dict(self._known)
         self._made_of: dict[str, tuple[str, float]] = {}
@@ -340,9 +343,13 @@ class SimulatedRuntime:
         """Pull an image to the node; return None for an undeclared one.
 
         Raises:
-            ContainerProblem: the disk has no space for it.
+            ContainerProblem: the disk has no space for it, or no registry has it.
         """
         wanted = self._known.get(image)
+        if wanted is None and any(fnmatchcase(image, pattern) for pattern in self._missing):
+            from kitlib.node.simulated import registry
+
+            raise ContainerProblem("ErrImagePull", registry.not_found(image))
         if wanted is None or image in self._images:
             return wanted
         disk = self.signals().get("imagefs.available")
