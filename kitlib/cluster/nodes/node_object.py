@@ -18,7 +18,7 @@ from kitlib.kubelet.cm.node_allocatable import node_status
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.images.image_gc import Image
 from kitlib.kubelet.loop.node_conditions import first_conditions
-from kitlib.kubelet.pods.objects import Reference, TokenReference
+from kitlib.kubelet.pods.objects import SERVICE, Reference, TokenReference
 from kitlib.node.common.network import NodeNetwork
 
 MAX_IMAGES = 50
@@ -67,7 +67,12 @@ class TokenSource(Protocol):
 
 
 def find_object(api: APIServer, tokens: Callable[[], TokenSource], one: Reference) -> object | None:
-    """Return an object that a pod refers to: a token of the node, which is not stored, or one of the store."""
+    """Return an object that a pod refers to: a token of the node, which is not stored, or one of the store.
+
+    A Service without a name refers to all of its namespace.
+    """
     if TokenReference.parse(one) is not None:
         return tokens().find(api, one)
+    if one.kind == SERVICE and not one.name:
+        return api.store.list(SERVICE, namespace=one.namespace, copy=False)
     return api.store.find(one.kind, one.name, one.namespace, copy=False)

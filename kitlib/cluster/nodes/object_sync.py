@@ -1,6 +1,6 @@
-"""Selects the objects to send to a node: its Node and the objects that its pods refer to; all of them after any change.
+"""Selects the objects to send to a node: its Node, what its pods refer to, Services; all of them after any change.
 
-Source: plugin/pkg/auth/authorizer/node: a kubelet may read what its pods name, and nothing else.
+Source: plugin/pkg/auth/authorizer/node: a kubelet may read what its pods name, and nothing else but Services.
 """
 
 from __future__ import annotations
@@ -9,15 +9,33 @@ from collections.abc import Sequence
 from functools import partial
 from typing import cast
 
-from kitlib.api.core import ConfigMap, Node, NodeSpec, PersistentVolume, PersistentVolumeClaim, Pod, Secret
+from kitlib.api.core import (
+    ConfigMap,
+    Node,
+    NodeSpec,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    Secret,
+    Service,
+)
 from kitlib.api.meta import ObjectMeta
 from kitlib.api.serialize import to_dict
 from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.cluster.nodes.node_object import find_object
 from kitlib.cluster.nodes.projected_tokens import ProjectedTokens
-from kitlib.kubelet.pods.objects import NODE, Reference, references, tokens, volume_of
+from kitlib.kubelet.pods.objects import (
+    API_SERVICE,
+    NODE,
+    SERVICE,
+    Reference,
+    references,
+    services_of,
+    tokens,
+    volume_of,
+)
 
-Known = ConfigMap | Secret | PersistentVolumeClaim | PersistentVolume | Node
+Known = ConfigMap | Secret | PersistentVolumeClaim | PersistentVolume | Node | Service
 
 
 class ObjectSync:
@@ -38,7 +56,10 @@ class ObjectSync:
             return None
         wanted = sorted({one for pod in pods for one in (*references(pod), *tokens(pod))})
         find = partial(find_object, api, lambda: self._tokens)
-        found = {one: find(one) for one in (self._node, *wanted)}
+        found = {one: find(one) for one in (self._node, API_SERVICE, *wanted)}
+        for listed in {services_of(pod) for pod in pods if pod.spec.enable_service_links is not False}:
+            services = cast("list[Service]", find(listed))
+            found |= {Reference(SERVICE, one.namespace, one.name): one for one in services}
         claims = [one for one in found.values() if isinstance(one, PersistentVolumeClaim) and one.spec.volume_name]
         found |= {one: find(one) for one in map(volume_of, claims)}
         there = {one: _reduced(cast("Known", obj)) for one, obj in found.items() if obj is not None}

@@ -1,4 +1,4 @@
-"""The environment variables of a container: `envFrom`, `env`, and references between variables.
+"""The environment variables of a container: `envFrom`, `env`, references between variables, and those of Services.
 
 Source: kubelet makeEnvironmentVariables; third_party/forked/golang/expansion;
 kubecontainer.ExpandContainerCommandAndArgs.
@@ -72,18 +72,24 @@ def expand(text: str, values: Mapping[str, str]) -> str:
 def make_environment_variables(
     pod: Pod, container: Container, objects: Objects, allocatable: Mapping[str, int]
 ) -> ContainerEnvironment:
-    """Return the variables that a manifest declares.
+    """Return the variables that a manifest declares, and those of Services that exist now.
 
     Args:
         pod: the container's pod.
         container: the container with `env` and `envFrom`.
-        objects: the ConfigMaps and Secrets that the kubelet may read.
+        objects: the ConfigMaps, Secrets and Services that the kubelet may read.
         allocatable: resource -> allocatable amount of the node, in thousandths.
 
     Raises:
         KitError: an object or a key does not exist; the message is the kubelet's.
     """
     values: dict[str, str] = {}
+    links: dict[str, str] = {}
+    services = objects.services(pod)
+    if services:
+        from kitlib.kubelet.pods.service_links import service_variables  # loaded with the first Service
+
+        links = service_variables(services.values())
     skipped: dict[str, list[str]] = {}
     for source in container.env_from:
         for kind, reference in ((CONFIG_MAP, source.config_map_ref), (SECRET, source.secret_ref)):
@@ -95,14 +101,14 @@ def make_environment_variables(
                     values[name] = value.decode(errors="replace")
                 else:
                     skipped.setdefault(f"{kind} {pod.namespace}/{reference.name}", []).append(name)
-    size = sum(map(len, values.values()))
+    size = sum(map(len, links.values())) + sum(map(len, values.values()))
     for variable in container.env:
-        found = _value(pod, container, variable, values, objects, allocatable)
+        found = _value(pod, container, variable, {**links, **values} if links else values, objects, allocatable)
         if found is not None:
             values[variable.name] = found
             size += len(found)
             _bounded(size, MAX_TEXTS, "an environment")
-    return ContainerEnvironment(values, {source: sorted(keys) for source, keys in skipped.items()})
+    return ContainerEnvironment({**links, **values}, {source: sorted(keys) for source, keys in skipped.items()})
 
 
 def _value(

@@ -1,4 +1,4 @@
-"""The objects that a kubelet may read: its own node, and those that its pods refer to (ConfigMaps, Secrets, volumes).
+"""The objects that a kubelet may read: its node, Services, and what its pods refer to (ConfigMaps, Secrets, volumes).
 
 Source: kubelet configmap.Manager, secret.Manager; plugin/pkg/auth/authorizer/node.
 """
@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from kitlib.api.core import ConfigMap, Container, Node, PersistentVolumeClaim, Pod, Secret
+from kitlib.api.core import ConfigMap, Container, Node, PersistentVolumeClaim, Pod, Secret, Service
 from kitlib.api.errors import KitError
 from kitlib.api.persistent_volume import PersistentVolume
 from kitlib.api.volume import Volume
 from kitlib.api.volume_files import ServiceAccountTokenProjection
 
-CONFIG_MAP, SECRET, NODE = "ConfigMap", "Secret", "Node"
+CONFIG_MAP, SECRET, NODE, SERVICE = "ConfigMap", "Secret", "Node", "Service"
 CLAIM, VOLUME = "PersistentVolumeClaim", "PersistentVolume"
 _TOKEN = "token:"
 DEFAULT_EXPIRATION = 3600
@@ -64,7 +64,8 @@ class Objects:
     """The objects that a kubelet may read.
 
     Attributes:
-        find: returns the object of a reference; None if it does not exist.
+        find: returns the object of a reference; None if it does not exist. A Service without a name refers to all
+            Services of a namespace.
     """
 
     def __init__(self, find: Callable[[Reference], Any | None] = lambda reference: None) -> None:
@@ -84,6 +85,13 @@ class Objects:
         found: PersistentVolume | None = self.find(volume_of(claim))
         return found
 
+    def services(self, pod: Pod) -> dict[str, Service]:
+        """Return the Services that a pod's containers are told of. Source: kubelet getServiceEnvVarMap."""
+        master = self.find(API_SERVICE)  # also without links
+        found = {master.name: master} if master is not None else {}
+        links = pod.spec.enable_service_links is not False
+        return found | {one.name: one for one in (links and self.find(services_of(pod))) or ()}
+
     def data(self, kind: str, namespace: str, name: str) -> dict[str, bytes]:
         """Return the keys of an object with their content.
 
@@ -101,6 +109,14 @@ def content(found: ConfigMap | Secret) -> dict[str, bytes]:
     if isinstance(found, ConfigMap):
         return {key: value.encode() for key, value in found.data.items()} | found.binary_data
     return dict(found.data)
+
+
+API_SERVICE = Reference(SERVICE, "default", "kubernetes")
+
+
+def services_of(pod: Pod) -> Reference:
+    """Return the reference to the Services of a pod's namespace."""
+    return Reference(SERVICE, pod.namespace, "")
 
 
 def references(pod: Pod) -> set[Reference]:

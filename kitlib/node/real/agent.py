@@ -19,7 +19,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from kitlib.api.core import ConfigMap, Node, PersistentVolume, PersistentVolumeClaim, Pod, PodStatus, Secret
+from kitlib.api.core import ConfigMap, Node, PersistentVolume, PersistentVolumeClaim, Pod, PodStatus, Secret, Service
 from kitlib.api.errors import KitError
 from kitlib.api.guard import Guard, described
 from kitlib.api.meta import Condition
@@ -27,7 +27,7 @@ from kitlib.api.serialize import from_dict, to_dict
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.images.image_gc import Image
 from kitlib.kubelet.loop.kubelet import Kubelet
-from kitlib.kubelet.pods.objects import CLAIM, CONFIG_MAP, NODE, SECRET, VOLUME, Reference
+from kitlib.kubelet.pods.objects import CLAIM, CONFIG_MAP, NODE, SECRET, SERVICE, VOLUME, Reference
 from kitlib.kubelet.util.cpuset import format_cpus
 from kitlib.node.real import capabilities, mounts, protocol, swap
 from kitlib.node.real.cgroupfs import RealCgroupFS
@@ -53,6 +53,7 @@ KNOWN: dict[str, type[Any]] = {
     NODE: Node,
     CLAIM: PersistentVolumeClaim,
     VOLUME: PersistentVolume,
+    SERVICE: Service,
 }
 """The kinds of objects that the owner sends to a kubelet."""
 
@@ -393,6 +394,9 @@ class Agent:
         """Store the node and the objects that its pods refer to; all others count as missing."""
         made: list[Any] = [from_dict(item, KNOWN[item["kind"]]) for item in objects]
         self._objects = {Reference(one.kind, one.metadata.namespace, one.metadata.name): one for one in made}
+        for one in made:
+            if one.kind == SERVICE:
+                self._objects.setdefault(Reference(SERVICE, one.namespace, ""), []).append(one)
 
     def _note(self, pod: Pod, text: str) -> None:
         self._owner.event(pod, "Normal", "ImageNotPulled", text)

@@ -50,3 +50,15 @@ def test_the_volume_of_a_claim_follows_when_it_is_bound() -> None:
     sent = sync.changes(cluster.pods(), cluster.api)
     assert sent is not None
     assert [one["kind"] for one in sent] == ["Node", "PersistentVolumeClaim", "PersistentVolume"]
+
+
+def test_a_node_gets_the_services_of_its_pods_namespaces() -> None:
+    cluster = Cluster.simulated(1)
+    pod = {**POD, "spec": {"containers": [{"name": "main", "image": "x"}]}}
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": {"ports": [{"port": 80}]}}
+    elsewhere = {**service, "metadata": {"name": "web", "namespace": "kube-system"}}
+    cluster.apply([pod, service, elsewhere])
+    cluster.advance(5)
+    sent = ObjectSync(cluster.nodes[0].name).changes(cluster.pods(), cluster.api)
+    assert sent is not None
+    assert [(one["kind"], one["metadata"].get("namespace")) for one in sent] == [("Node", None), ("Service", "default")]
