@@ -22,6 +22,7 @@ from kitlib.api.errors import KitError
 from kitlib.api.pod_connect import PodPortForwardOptions
 from kitlib.api.streams import WINDOW, Stream, StreamEvent
 from kitlib.apiserver.http import spdy
+from kitlib.apiserver.http.spdy_upgrade import nothing
 from kitlib.apiserver.http.status import StatusError
 from kitlib.apiserver.http.streams import BASE64, CHANNELS, PodStream
 
@@ -130,11 +131,7 @@ class PortForwardHandler(PodStream):
             self.later(self._connect(connection))
 
     def send(self, data: bytes) -> Any:
-        if data:
-            return super().send(data)
-        nothing: asyncio.Future[None] = self._loop.create_future()
-        nothing.set_result(None)
-        return nothing
+        return super().send(data) if data else nothing()
 
     async def on_message(self, message: str | bytes) -> None:
         self._used_at = self._loop.time()

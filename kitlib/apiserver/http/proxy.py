@@ -1,7 +1,9 @@
 """`pods/proxy` and `services/proxy`: requests that the API server sends to a port of a pod, through the pod's node.
 
-Not modelled: upgrades of the connection (WebSockets), the rewriting of links in HTML pages, and endpoints of a Service
-that are not pods.
+A request may ask for an upgrade of its connection (a WebSocket): if the pod answers 101, all further bytes of both
+sides are passed on unchanged.
+
+Not modelled: the rewriting of links in HTML pages, and endpoints of a Service that are not pods.
 
 Source: registry/core/pod ResourceLocation; registry/core/service/storage REST.ResourceLocation; apimachinery
 pkg/util/proxy UpgradeAwareHandler, Transport; net/http/httputil ReverseProxy.
@@ -9,6 +11,7 @@ pkg/util/proxy UpgradeAwareHandler, Transport; net/http/httputil ReverseProxy.
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import posixpath
 import socket
@@ -19,6 +22,8 @@ from contextlib import contextmanager, suppress
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from tornado.iostream import IOStream, SSLIOStream, StreamClosedError
+
 from kitlib.api.core import Service, ServicePort
 from kitlib.api.errors import KitError
 from kitlib.api.streams import StreamNode
@@ -27,6 +32,7 @@ from kitlib.apiserver.http import pod_sockets
 from kitlib.apiserver.http.request import MAX_BODY, Request, Target
 from kitlib.apiserver.http.resources import APIResource
 from kitlib.apiserver.http.rest import Rest
+from kitlib.apiserver.http.spdy_upgrade import Connection
 from kitlib.apiserver.http.status import StatusError
 
 _PIECE = 1 << 16
@@ -57,12 +63,14 @@ class ProxiedResponse:
         code: the HTTP status code.
         reason: the reason phrase.
         headers: the headers for the client, in order.
+        upgraded: whether the pod has accepted the upgrade of the connection.
     """
 
     def __init__(self, connection: socket.socket, response: http.client.HTTPResponse, place: str) -> None:
         self._connection, self._response = connection, response
         self.code, self.reason = response.status, response.reason
-        dropped = _HOP_BY_HOP | _named(response.getheader("Connection", ""))
+        self.upgraded = response.status == http.client.SWITCHING_PROTOCOLS
+        dropped = set() if self.upgraded else _HOP_BY_HOP | _named(response.getheader("Connection", ""))
         self.headers = [(name, value) for name, value in response.getheaders() if name.lower() not in dropped]
         self.headers = [
             (name, _redirected(value, place) if name.lower() == "location" else value) for name, value in self.headers
@@ -75,6 +83,28 @@ class ProxiedResponse:
             OSError, http.client.HTTPException: the pod has ended the connection before the end of the body.
         """
         return self._response.read1(_PIECE)
+
+    async def join(self, client: IOStream) -> None:
+        """Pass the bytes of an upgraded connection in both directions until one side ends; then close both.
+
+        Source: UpgradeAwareHandler.tryUpgrade.
+        """
+        self._connection.setblocking(False)
+        early = b""
+        with suppress(OSError):  # the pod has sent nothing after its headers yet
+            early = self._response.fp.peek(_PIECE)
+        secure = isinstance(self._connection, ssl.SSLSocket)
+        pod = SSLIOStream(self._connection) if secure else IOStream(self._connection)
+        lines = [f"HTTP/1.1 {self.code} {self.reason}", *(f"{name}: {value}" for name, value in self.headers), "", ""]
+        try:
+            await client.write("\r\n".join(lines).encode("latin-1") + early)
+            both = [asyncio.ensure_future(_copy(*way)) for way in ((client, pod), (pod, client))]
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        except StreamClosedError:
+            pass
+        finally:
+            client.close()
+            pod.close()
 
     def close(self) -> None:
         """Close the connection; a thread that waits for the pod returns."""
@@ -135,6 +165,12 @@ class ProxyRequest(NamedTuple):
             raise _unavailable(f"error trying to reach service: pod {namespace}/{pod}, port {port}: {error}") from None
 
 
+async def _copy(source: IOStream, sink: IOStream) -> None:
+    with suppress(StreamClosedError):
+        async for piece in Connection(source).pieces():
+            await sink.write(piece)
+
+
 @contextmanager
 def own_thread() -> Iterator[ThreadPoolExecutor]:
     """Yield an executor with one thread, which is not waited for at the end."""
@@ -163,11 +199,8 @@ def proxy_request(rest: Rest, served: APIResource, target: Target, request: Requ
         path: the path for the pod, after admission.
 
     Raises:
-        StatusError: 400, 404 or 503 if no pod can be asked, 501 for an upgrade.
+        StatusError: 400, 404 or 503 if no pod can be asked.
     """
-    if request.headers.get("upgrade"):
-        why = "proxy: the upgrade of a connection is not supported; use kubectl port-forward on nodes with containers"
-        raise StatusError(501, why, "NotImplemented")
     if len(request.body) > MAX_BODY:
         raise StatusError(413, f"proxy: the body must be at most {MAX_BODY} bytes", "RequestEntityTooLarge")
     query = f"?{request.query_string}" if request.query_string else ""
@@ -246,6 +279,9 @@ def _headers(request: Request, found: PodPort, root: str, path: str) -> dict[str
     }
     if host:
         made["x-forwarded-host"] = host
+    upgrade = request.headers.get("upgrade")
+    if upgrade and "upgrade" in _named(request.headers.get("connection", "")):
+        made |= {"connection": "Upgrade", "upgrade": upgrade}
     if request.body or request.method in ("POST", "PUT", "PATCH"):
         made["content-length"] = str(len(request.body))
     return made

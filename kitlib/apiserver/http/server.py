@@ -405,6 +405,9 @@ class _Handler(RequestHandler):
             self._service.watches += 1
             self._gone = response.close  # wakes the thread that waits for the pod
             try:
+                if response.upgraded:
+                    await response.join(self.detach())
+                    return
                 while data := await work(response.read):
                     self.write(data)
                     await self.flush()

@@ -77,13 +77,14 @@ class Connection:
         try:
             return self._stream.write(data)
         except StreamClosedError:
-            return _nothing()
+            return nothing()
 
     def close(self) -> None:
         self._stream.close()
 
 
-def _nothing() -> Awaitable[None]:
+def nothing() -> Awaitable[None]:
+    """Return what can be awaited in place of a write to a connection that has ended, and need not be."""
     done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     done.set_result(None)
     return done
@@ -170,7 +171,7 @@ class Channels:
         """Send a message on its channel's stream; a message of a channel without an open stream is dropped."""
         number = self._numbers.get(message[0])
         if number is None or number in self._ended:
-            return _nothing()
+            return nothing()
         if message[0] == self._last:
             self._ended.add(number)
         return self._connection.send(self._framer.data(number, message[1:], last=message[0] == self._last))

@@ -34,7 +34,7 @@ from kitlib.apiserver.admission.requester import requested_by
 from kitlib.apiserver.http.dispatcher import Dispatcher
 from kitlib.apiserver.http.request import Request, Target, parse_path
 from kitlib.apiserver.http.spdy import SpdyError
-from kitlib.apiserver.http.spdy_upgrade import LINGER, STREAMS, UPGRADE, Channels, Connection, negotiate
+from kitlib.apiserver.http.spdy_upgrade import LINGER, STREAMS, UPGRADE, Channels, Connection, negotiate, nothing
 from kitlib.apiserver.http.status import StatusError, success
 from kitlib.apiserver.http.users import User
 from kitlib.apiserver.validation.warnings.kinds import warning_header
@@ -306,7 +306,7 @@ class PodStream(WebSocketHandler, ABC):
                 return self.write_message(chr(ord("0") + data[0]) + base64.b64encode(data[1:]).decode())
             return self.write_message(data, binary=True)
         except WebSocketClosedError:
-            return asyncio.sleep(0)
+            return nothing()
 
 
 class StreamHandler(PodStream):

@@ -47,6 +47,8 @@ class Backend:
                     self.reply(302, b"", Location="/there/")
                 elif path == "/slow":
                     self.stream()
+                elif path == "/socket":
+                    self.upgrade()
                 elif path == "/cut":
                     self.send_response(200)
                     self.send_header("Content-Length", "100")
@@ -63,6 +65,14 @@ class Backend:
                 self.end_headers()
                 if self.command != "HEAD":
                     self.wfile.write(body)
+
+            def upgrade(self) -> None:
+                """Accept the upgrade, and answer each word in capitals until the word "end"."""
+                self.connection.sendall(b"HTTP/1.1 101 Yes\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nearly ")
+                while (word := self.connection.recv(1024)) not in (b"end", b""):
+                    self.connection.sendall(word.upper())
+                self.close_connection = True
+                backend.ended.set()
 
             def stream(self) -> None:
                 """Send one piece, and the next when the client has read it."""
@@ -246,6 +256,29 @@ def test_an_answer_arrives_as_it_is_sent_and_the_other_side_of_a_broken_one_noti
         assert backend.ended.wait(SECONDS)
     with pytest.raises(http.client.IncompleteRead):
         ask(served, "GET", f"{PODS}/web/proxy/cut")
+
+
+@pytest.mark.parametrize("ends", ["pod", "client"])
+def test_an_upgraded_connection_passes_the_bytes_of_both_sides(served: Any, ends: str) -> None:
+    backend = served[1]
+    backend.ended.clear()
+    upgrade = {"Upgrade": "x", "Connection": "keep-alive, Upgrade"}
+    assert ask(served, "GET", f"{PODS}/web/proxy/teapot", **upgrade)[0] == 418, "the pod may refuse"
+    lines = [f"GET {SERVICES}/plain/proxy/socket HTTP/1.1", "Host: x", f"Authorization: Bearer {served[0].token}"]
+    lines += [*(f"{name}: {value}" for name, value in upgrade.items()), "", ""]
+    raw = socket.create_connection(("127.0.0.1", served[0].port), timeout=SECONDS)
+    with _trusting().wrap_socket(raw, server_hostname="x") as client:
+        client.sendall("\r\n".join(lines).encode())
+        head = b""
+        while not head.endswith(b"early "):
+            head += client.recv(1024)
+        assert head.startswith(b"HTTP/1.1 101 Yes\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+        client.sendall(b"hello")
+        assert client.recv(1024) == b"HELLO"
+        if ends == "pod":
+            client.sendall(b"end")
+            assert client.recv(1024) == b""
+    assert backend.ended.wait(SECONDS)
 
 
 def test_simulated_pods_say_that_nothing_listens() -> None:
