@@ -19,17 +19,22 @@ CRITERIA = (
     ("count", "number of victims"),
 )
 """Criteria in order of comparison; the minimum wins, the next criterion decides among equals."""
+LAST = "the latest start of the victims with the highest priority"
+"""The criterion after these: among equals the maximum wins."""
 
 
 def preemption_chart(candidates: Sequence[Row], nominated: str) -> Chart:
     """Return a chart with one row per candidate node: the victims, struck out on the nominated node, and the criteria.
 
     Args:
-        candidates: {"node", "victims" (list of names), "highest_priority", "sum_of_priorities", "pdb_violations"}.
+        candidates: {"node", "victims" (list of names), "highest_priority", "sum_of_priorities", "pdb_violations"}, and
+            "start" (a time of day, the last criterion) where it is known.
         nominated: the selected node; "" = none.
     """
     names = ("node", "victims", "highest_priority", "sum_of_priorities", "pdb_violations")
     columns = {name: [row[name] for row in candidates] for name in names}
+    if any(row.get("start") for row in candidates):
+        columns["start"] = [row.get("start", "") for row in candidates]
     columns["victims"] = [", ".join(row["victims"]) for row in candidates]
     if nominated:
         victims = next((v for n, v in zip(columns["node"], columns["victims"], strict=True) if n == nominated), "")
@@ -75,7 +80,7 @@ def deciding(candidates: Sequence[Row], nominated: str) -> str:
         left = [row for row in left if _value(row, key) == least]
         if len(left) == 1:
             return words
-    return "the latest start of the victims with the highest priority"
+    return LAST
 
 
 def _value(row: Row, key: str) -> int:
@@ -93,23 +98,21 @@ def _rows(candidates: Sequence[Row], nominated: str, decides: str) -> Drawing:
     """
     d = Drawing(860)
     d.text(8, 18, "Candidates of preemption", size=14, bold=True)
-    columns = [(560, "budgets"), (640, "highest"), (720, "sum"), (800, "victims")]
+    keys = [key for key, _ in CRITERIA]
+    columns = list(zip((500, 575, 645, 715), ("budgets", "highest", "sum", "victims"), keys, strict=True))
+    if any(row.get("start") for row in candidates):
+        columns.append((800, "started", "start"))
+    else:
+        columns = [(x + 85, words, key) for x, words, key in columns]
+    bold = {key for key, criterion in (*CRITERIA, ("start", LAST)) if criterion == decides}
     d.height = 64 + 44 * max(1, len(candidates))
     if not candidates:
         d.text(8, 60, "Preemption helps on no node.", "soft")
         return d
     d.text(8, 46, "node", "soft", size=11)
     d.text(120, 46, "would lose", "soft", size=11)
-    for (x, words), (_, criterion) in zip(columns, CRITERIA, strict=True):
-        d.text(
-            x + 40,
-            46,
-            words,
-            "ink" if criterion == decides else "soft",
-            anchor="end",
-            size=11,
-            bold=criterion == decides,
-        )
+    for x, words, key in columns:
+        d.text(x + 40, 46, words, "ink" if key in bold else "soft", anchor="end", size=11, bold=key in bold)
     for number, row in enumerate(candidates):
         top = 54 + 44 * number
         chosen = row["node"] == nominated
@@ -120,7 +123,7 @@ def _rows(candidates: Sequence[Row], nominated: str, decides: str) -> Drawing:
         at_x = 120.0
         for i, victim in enumerate(row["victims"]):
             wide = LETTER * len(victim) + 30
-            if at_x + wide > 510:
+            if at_x + wide > columns[0][0]:
                 d.text(at_x, top + 24, f"and {len(row['victims']) - i} more", "soft", size=11)
                 break
             if chosen:
@@ -133,7 +136,7 @@ def _rows(candidates: Sequence[Row], nominated: str, decides: str) -> Drawing:
                 )
             d.text(at_x + 12, top + 23, victim, "ink" if chosen else "soft", struck=chosen)
             at_x += wide + 6
-        for (at, _), (key, criterion) in zip(columns, CRITERIA, strict=True):
-            mine = criterion == decides
-            d.text(at + 40, top + 24, f"{_value(row, key):,}", anchor="end", bold=mine and chosen)
+        for at, _, key in columns:
+            shown = str(row.get(key, "")) if key == "start" else f"{_value(row, key):,}"
+            d.text(at + 40, top + 24, shown, anchor="end", bold=key in bold and chosen)
     return d

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kitlib.scheduler.decision import Decision
+from kitlib.scheduler.framework.post_filter import Candidate
 from kitlib.study.compare import verdict
 from kitlib.study.stepper import CycleStep
 from kitlib.views.decision import MOST_NODES, shown_nodes
@@ -106,6 +107,13 @@ def outcome_of(decision: Decision, node: str) -> tuple[str, str]:
     return ("passes" if node in decision.feasible else "rejected"), verdict(decision, node)
 
 
+def _start(candidate: Candidate) -> str:
+    """Return when the first victim of the highest priority started, as a time of day; "" = no such pod has started."""
+    highest = max(victim.priority for victim in candidate.victims)
+    starts = [victim.pod.status.start_time for victim in candidate.victims if victim.priority == highest]
+    return f"{min(filter(None, starts)):%H:%M:%S}" if any(starts) else ""
+
+
 def candidate_rows(decision: Decision) -> list[dict[str, object]]:
     """Return the victims and the cost of preemption on each node, the cheapest first."""
     if decision.post_filter is None:
@@ -118,6 +126,7 @@ def candidate_rows(decision: Decision) -> list[dict[str, object]]:
             "highest_priority": candidate.victims[0].priority,
             "sum_of_priorities": sum(victim.priority for victim in candidate.victims),
             "pdb_violations": candidate.violations,
+            "start": _start(candidate),
         }
         for candidate in ordered
     ]

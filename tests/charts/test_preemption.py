@@ -22,6 +22,16 @@ def test_only_pods_of_the_nominated_node_are_struck_out(nominated, struck):
     assert (">nominated<" in svg) == bool(nominated)
 
 
+def test_the_start_has_a_column_that_is_bold_where_it_decides():
+    rows = [row("a", ["v"], 5, 5) | {"start": "08:05:00"}, row("b", ["w"], 5, 5) | {"start": "08:02:00"}]
+    bold = r'font-weight="600"[^>]*>([^<]+)<'
+    assert {"started", "08:05:00"} <= set(re.findall(bold, preemption_chart(rows, "a").svg()))
+    assert "started" not in preemption_chart([row("a", ["v"]), row("b", ["w"])], "a").svg()
+    rows[1]["victims"] = ["w", "x"]
+    assert {"victims", "1"} <= set(re.findall(bold, preemption_chart(rows, "a").svg()))
+    assert preemption_chart(rows, "a").columns["start"] == ["08:05:00", "08:02:00"]
+
+
 @pytest.mark.parametrize(
     ("others", "decides"),
     [

@@ -64,6 +64,12 @@ QUESTIONS = [
         unit="pods",
         why="The scheduler counts the three pods of the cordoned zone. Each of the other zones may have "
         "one pod more, so 4 + 4 + 3 pods run.",
+        picture=show.amounts(
+            "The 15 pods, zone3 cordoned",
+            lambda seen: {name: pods for name, pods in seen["of"].items() if name != "running"},
+            unit="pods",
+            picked=["pending"],
+        ),
     ),
 ]
 

@@ -43,6 +43,17 @@ QUESTIONS = [
         "How many scheduling cycles does the scheduler need to place the pod named urgent?",
         unit="cycles",
         why="The first cycle selects the victim, and the second cycle places the pod.",
+        picture=show.steps(
+            "The scheduling cycles of urgent",
+            lambda seen: {
+                "": [
+                    (f"cycle {place}", f"binds to {made.suggested_host}", "now")
+                    if made.suggested_host
+                    else (f"cycle {place}", f"no room; preempts {made.victims[0].name}", "stops")
+                    for place, made in enumerate(seen["of"], 1)
+                ]
+            },
+        ),
     ),
     Question(
         "budget",

@@ -67,9 +67,6 @@ QUESTIONS = [
         "How many scheduling cycles does the gated pod cause?",
         unit="cycles",
         why="PreEnqueue keeps a gated pod out of the active queue, so the scheduler never tries to place it.",
-        picture=show.amounts(
-            "Failed scheduling cycles in ten minutes", lambda seen: seen["of"], unit="cycles", picked=["with a gate"]
-        ),
     ),
     Question(
         "wasted",
@@ -78,8 +75,9 @@ QUESTIONS = [
         tolerance=0.2,
         why="The scheduler tries the pod when it is created, and then after each event that might help. Each attempt "
         "evaluates all nodes.",
-        picture=show.amounts(
-            "Failed scheduling cycles in ten minutes", lambda seen: seen["of"], unit="cycles", picked=["without"]
+        picture=show.moments(
+            "Scheduling cycles in ten minutes",
+            lambda seen: {case: [show.TimePoint(second) for second in tried] for case, tried in seen["of"].items()},
         ),
     ),
     Question(

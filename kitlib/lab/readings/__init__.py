@@ -18,7 +18,7 @@ from kitlib.lab.readings.memory import (
     swap_parts,
     watch_memory,
 )
-from kitlib.lab.readings.pods import arrival, failed, phases, placed, wait_until_running
+from kitlib.lab.readings.pods import arrival, failed, log_rows, phases, placed, wait_until_running
 
 __all__ = [
     "FileNames",
@@ -31,6 +31,7 @@ __all__ = [
     "cpu_used",
     "failed",
     "file_names",
+    "log_rows",
     "memory_parts",
     "memory_used",
     "oom_scores",

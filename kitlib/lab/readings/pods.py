@@ -56,3 +56,16 @@ def arrival(cluster: Any, manifest: Any, at_most: int = 60) -> list[dict[str, An
             break
         cluster.advance(1)
     return rows
+
+
+def log_rows(driver: Any) -> list[dict[str, Any]]:
+    """Return the log of a scheduler's driver as rows for `table`: second, pod, event and message."""
+    return [
+        {
+            "second": entry.time_ms / 1000,
+            "pod": entry.pod.removeprefix("default/"),
+            "event": entry.reason,
+            "message": entry.message,
+        }
+        for entry in driver.log
+    ]
