@@ -380,10 +380,14 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         return mounted(state.container, lambda name: self.runtime.volume(of_pod, name), env)
 
     def made_files(self, pod: str, container: str = "", namespace: str = "default") -> Mapping[str, Data | None]:
-        """Return the content, by path, of files that a container's own command has made; None = removed."""
+        """Return the content, by path, of its image's files and of those that its own command made; None = removed."""
+        from kitlib.node.simulated.programs.images import command_line
+        from kitlib.node.simulated.programs.waiting import image_files
+
         state = self._running(pod, container, namespace)
         of_pod = next(worker.pod for worker in self.kubelet.workers if state in worker.states)
-        return self.runtime.made_files(of_pod, state.container, state.id, self.kernel.now - state.since)
+        made = self.runtime.made_files(of_pod, state.container, state.id, self.kernel.now - state.since)
+        return {**image_files(command_line(state.container) or [""]), **made}
 
     def written_files(self, pod: str, container: str = "", namespace: str = "default") -> dict[str, Data | None]:
         """Return the content, by path, of files that commands in a container have written; None = removed."""

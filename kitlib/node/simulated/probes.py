@@ -3,7 +3,8 @@
     declared by annotation     the declared answer (see kitlib.node.common.probes)
     exec                       the result of the command in the shell of simulated containers, on the current files of
                                the container; an unknown program succeeds
-    httpGet                    the status of a server that is known to change it (agnhost liveness), else success
+    httpGet                    the status of a server that is known to change it (agnhost liveness), of a server of
+                               files after a command in the container has removed the file, else success
     tcpSocket, grpc            success while the container runs, from its start on
 
 An unknown file is assumed to be in the image, except in folders that only a program writes to (/tmp, /dev/shm, a
@@ -24,7 +25,7 @@ from kitlib.node.simulated.commands import behaviour_of
 from kitlib.node.simulated.container_machine import NO_PROCESS, ContainerMachine, ProcessOne
 from kitlib.node.simulated.programs import catalogue
 from kitlib.node.simulated.programs.images import command_line
-from kitlib.node.simulated.programs.waiting import http_status
+from kitlib.node.simulated.programs.waiting import file_status, http_status
 from kitlib.node.simulated.shell.interpreter import Shell
 from kitlib.node.simulated.shell.machine import (
     Data,
@@ -94,7 +95,10 @@ def answer(
         return declared
     probe = probes_of(container)[kind]
     if probe.exec is None:
-        status = http_status(command_line(container) or [""], seconds) if probe.http_get is not None else 200
+        status, words = 200, command_line(container) or [""]
+        if probe.http_get is not None:
+            removed = {path for path, data in (written or {}).items() if data is None}
+            status = max(http_status(words, seconds), file_status(words, probe.http_get.path or "/", removed))
         return Answer("success") if status < 400 else Answer("failure", f"HTTP probe failed with statuscode: {status}")
     command = list(probe.exec.command)
     if not command or sum(map(len, command)) > _LONGEST:

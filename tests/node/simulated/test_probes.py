@@ -6,6 +6,8 @@ import pytest
 
 from kitlib.api.container import ExecAction, HTTPGetAction
 from kitlib.api.core import Container, Pod, Probe
+from kitlib.cluster import Cluster
+from kitlib.cluster.nodes.simulated_exec import ContainerShell
 from kitlib.node.simulated.probes import answer
 
 TUTORIAL = ["/bin/sh", "-c", "touch /tmp/healthy; sleep 30; rm -f /tmp/healthy; sleep 600"]
@@ -36,3 +38,38 @@ def test_exec(script: list[str], command: list[str], seconds: float, outcome: st
 def test_a_server_answers_from_its_start_on() -> None:
     probe = Probe(http_get=HTTPGetAction(port=80))
     assert answer(Pod(), Container(name="c", readiness_probe=probe), "Readiness", 0.0).outcome == "success"
+
+
+@pytest.mark.parametrize(
+    ("image", "args", "path", "removed", "status"),
+    [
+        ("agnhost:2", ["test-webserver"], "/localhost.crt?x=1", "/localhost.crt", "404"),
+        ("agnhost:2", ["test-webserver"], "/", "/localhost.crt", ""),
+        ("agnhost:2", ["netexec"], "/localhost.crt", "/localhost.crt", ""),
+        ("nginx", [], "/a.html", "/usr/share/nginx/html/a.html", "404"),
+        ("nginx", [], "", "/usr/share/nginx/html/index.html", "403"),
+        ("httpd", [], "/", "/usr/local/apache2/htdocs/index.html", ""),
+    ],
+)
+def test_a_server_of_files_misses_the_file_that_a_command_has_removed(
+    image: str, args: list[str], path: str, removed: str, status: str
+) -> None:
+    probe = Probe(http_get=HTTPGetAction(port=80, path=path))
+    container = Container(name="c", image=image, args=args, readiness_probe=probe)
+    said = answer(Pod(), container, "Readiness", 1.0, written={removed: None})
+    assert said.output.rpartition(" ")[2] == status and (said.outcome == "success") is not bool(status)
+
+
+def test_a_pod_is_unready_while_its_file_is_elsewhere() -> None:
+    probe = {"httpGet": {"port": 80, "path": "/localhost.crt"}, "periodSeconds": 1, "failureThreshold": 1}
+    one = {"name": "c", "image": "agnhost:2", "args": ["test-webserver"], "readinessProbe": probe}
+    with Cluster.simulated({"name": "n"}) as cluster:
+        cluster.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": {"containers": [one]}})
+        cluster.advance(3)
+        shell = ContainerShell(cluster.node("n"), "default", "web", "c")
+        seen = []
+        for command in ("mv -v /localhost.crt /tmp/ || true", "mv -v /tmp/localhost.crt / || true"):
+            shell.run(["/bin/sh", "-x", "-c", command])
+            cluster.advance(3)
+            seen.append(cluster.pod("web").status.container_statuses[0].ready)
+        assert seen == [False, True]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from signal import SIGTERM
 
 from kitlib.node.common.workload import parse_seconds
@@ -12,6 +12,7 @@ from kitlib.node.simulated.shell.machine import (
     FOREVER,
     Call,
     ChildKilled,
+    Data,
     Forever,
     Input,
     ProgramError,
@@ -188,6 +189,46 @@ def http_status(words: Sequence[str], seconds: float) -> int:
     if words[0].rpartition("/")[2] == "agnhost" and len(words) > 1:
         return next((code for until, code in ANSWERS.get(words[1], ()) if seconds < until), 200)
     return 200
+
+
+FOLDERS = {
+    "test-webserver": ("", 200),
+    "nginx": ("/usr/share/nginx/html", 403),
+    "httpd-foreground": ("/usr/local/apache2/htdocs", 200),
+}
+"""Folders that servers of files serve, and the status of a folder without an index."""
+
+
+def file_status(words: Sequence[str], path: str, removed: Container[str]) -> int:
+    """Return the answer of a server of files for a path: 200 unless a command in the container has removed its file.
+
+    Source: test/images/agnhost/test-webserver; the default configurations of the images nginx and httpd.
+    """
+    folder, bare = FOLDERS.get(_server(words), ("", 0))
+    file = path.partition("?")[0]
+    index = file.endswith("/")
+    gone = bare and f"{folder}{file}{'index.html' if index else ''}" in removed
+    return (bare if index else 404) if gone else 200
+
+
+def _server(words: Sequence[str]) -> str:
+    """Return the server of files that a command line starts; "" = none."""
+    names = [word.rpartition("/")[2] for word in words[:2]]
+    return next((name for name in reversed(names) if name in FOLDERS), "")
+
+
+def image_files(words: Sequence[str]) -> dict[str, Data | None]:
+    """Return the files that the image of a server of files has for it to serve."""
+    sizes = _SIZES.get(_server(words), {})
+    return {path: Data(more=size) for path, size in sizes.items()}
+
+
+_SIZES = {
+    "test-webserver": {"/localhost.crt": 1135, "/localhost.key": 1675},
+    "nginx": {"/usr/share/nginx/html/index.html": 615, "/usr/share/nginx/html/50x.html": 497},
+    "httpd-foreground": {"/usr/local/apache2/htdocs/index.html": 45},
+}
+"""Bytes of the files in the images, by server. Source: the images' public Dockerfiles."""
 
 
 CLIENTS = ("curl", "wget", "nslookup", "dig", "ping", "nc", "ncat", "telnet", "getent")
