@@ -39,6 +39,8 @@ INIT = ["/bin/sh", "-c", "trap 'exit 0' TERM; while :; do sleep infinity & wait 
 """The pause container of a pod with a shared pid namespace: as process 1 it must reap orphans, which `wait` does."""
 SERVER = ["/bin/sh", "-c", "trap 'exit 0' TERM; sleep infinity & wait"]
 """The replacement of an image's own program; the kernel discards SIGTERM for a process 1 without a handler."""
+PROGRAMS = "/usr/local/lib/kitlib/images"
+"""The folder of the node's root with programs that stand in for those of images, by the last part of their names."""
 _DISK = ("cache", "disk", "logs", "volume", "inodes", "child", "shm")
 _TMPFS = ["nosuid", "nodev", "mode=1777"]
 
@@ -46,8 +48,9 @@ _TMPFS = ["nosuid", "nodev", "mode=1777"]
 def command(pod: Pod, container: Container) -> tuple[list[str], list[str]]:
     """Return the command of a container, and notes for the user.
 
-    The command is the declared workload, else the manifest's command and args. A container without either idles, since
-    its image's own program is not there.
+    The command is the declared workload, else the manifest's command and args. Without a command, the program that the
+    node's root has for the image gets the args. A container without any of these idles, since its image's own program
+    is not there.
 
     Raises:
         WorkloadError: the annotation is invalid.
@@ -61,11 +64,18 @@ def command(pod: Pod, container: Container) -> tuple[list[str], list[str]]:
             listed = ", ".join(f"{name}=" for name in left_out)
             notes.append(f"{listed} of the declared workload is left out: only the simulated kernel knows it")
         return workload_command(workload), notes
-    words = [*container.command, *container.args]
+    words = [*(container.command or _own_program(container.image)), *container.args]
     if words:
         return words, notes
     notes.append("The image's own program is not there: the container idles")
     return list(SERVER), notes
+
+
+def _own_program(image: str) -> list[str]:
+    """Return the program that the node's root has for an image; none where it has none."""
+    name = image.partition("@")[0].rpartition("/")[2].partition(":")[0]
+    path = f"{PROGRAMS}/{name}"
+    return [path] if name and os.path.isfile(path) and os.access(path, os.X_OK) else []
 
 
 def workload_command(workload: Workload) -> list[str]:

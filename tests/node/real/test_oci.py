@@ -46,6 +46,26 @@ def test_a_container_runs_what_the_manifest_says() -> None:
     assert notes == ['Image "nginx:1.27" is not pulled: the node\'s own root file system stands in for it']
 
 
+@pytest.mark.parametrize(
+    ("image_name", "container", "words"),
+    [
+        ("registry.example:5000/team/web:1", {}, ["{}/web"]),
+        ("web@sha256:0", {"args": ["-x"]}, ["{}/web", "-x"]),
+        ("web", {"command": ["true"], "args": ["-x"]}, ["true", "-x"]),
+        ("text", {"args": ["-x"]}, ["-x"]),
+        ("other/web/none", {"args": ["-x"]}, ["-x"]),
+    ],
+)
+def test_the_nodes_root_has_programs_of_images(
+    image_name: str, container: dict[str, Any], words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(oci, "PROGRAMS", str(tmp_path))
+    for name, mode in (("web", 0o755), ("text", 0o644)):
+        (tmp_path / name).touch(mode)
+    made = pod({**container, "image": image_name})
+    assert oci.command(made, made.spec.containers[0])[0] == [word.format(tmp_path) for word in words]
+
+
 def test_an_images_own_program_is_not_there_and_that_is_said() -> None:
     made = pod({})
     words, notes = oci.command(made, made.spec.containers[0])
