@@ -73,10 +73,6 @@ QUESTIONS = [
         choices=["never", _ONCE, _AGAIN],
         answer_of=lambda restarts: "never" if not restarts else _ONCE if restarts == 1 else _AGAIN,
         why="The container restarts {observed} times in a minute; the kubelet's back-off delays the restarts.",
-        picture=show.amounts(
-            "Restarts of scratch",
-            lambda seen: {f"second {second}": row["restarts"] for second, row in seen["of"].items()},
-        ),
     ),
     Question(
         "child-v1",

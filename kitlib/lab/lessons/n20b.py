@@ -30,6 +30,11 @@ _KEPT = show.amounts(
     lambda seen: {f"second {second}": of["memory"] + of["swap"] for second, of in seen["of"].items()},
     unit="MiB",
     bounds=[("memory.high", 200)],
+    notes=lambda seen: {
+        f"second {second}": f"waits {of['avg10']:.0f}% of the time"
+        for second, of in seen["of"].items()
+        if of["avg10"] >= 1
+    },
     picked=lambda seen: [f"second {s}" for s, of in seen["of"].items() if of["memory"] + of["swap"] >= 290][:1],
 )
 
@@ -75,7 +80,7 @@ QUESTIONS = [
         "What does the kubelet do while the kernel moves memory to swap?",
         choices=[_WAITS, _EVICTS],
         answer_of=lambda pods: _EVICTS if pods else _WAITS,
-        why="The signal memory.available does not include swap. The kubelet evicted {observed}.",
+        why="The signal memory.available does not include swap. The kubelet evicted {names}.",
         picture=show.fates("What became of each pod"),
     ),
     Question(

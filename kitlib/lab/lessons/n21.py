@@ -131,11 +131,10 @@ QUESTIONS = [
         why="The descheduler evicts as few pods as possible to satisfy maxSkew. The scheduler places the new pod "
         "in the zone with fewer pods.",
         formula="min(ceil(high - average), ceil(average - low), ceil((skew - maxSkew) / 2))",
-        picture=show.amounts(
-            "Pods of the descheduler's run",
-            lambda seen: {"evicted": seen.observed, "left alone": len(seen.cluster.pods()) - seen.observed},
-            unit="pods",
-            picked=["evicted"],
+        picture=show.placed(
+            "The pods after the descheduler's run",
+            lambda seen: seen["after"],
+            words=lambda seen: {zone: f"before: {seen['before'].count(zone)} pods" for zone in "ab"},
         ),
     ),
     Question(

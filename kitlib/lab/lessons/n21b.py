@@ -77,8 +77,12 @@ QUESTIONS = [
         picture=show.places(
             "What the autoscaler says to each node",
             lambda seen: {
-                node: show.PlaceCard([pod] if pod else [], verdict, "chosen" if node in seen.observed else "refused")
-                for node, (_, verdict, pod) in seen["of"].items()
+                one.node: show.PlaceCard(
+                    [one.pod] if one.pod else [],
+                    f"{100 * one.utilization:.3g}% requested: {one.reason or 'may be removed'}",
+                    "chosen" if one.possible else "refused",
+                )
+                for one in seen["of"]
             },
         ),
     ),
@@ -152,6 +156,9 @@ QUESTIONS = [
             lambda seen: {f"round {place}": row["replicas"] for place, row in enumerate(seen["of"], 1)},
             unit="replicas",
             picked=lambda seen: [f"round {len(seen['of'])}"],
+            notes=lambda seen: {
+                f"round {place}": f"each requests {row['request']}m" for place, row in enumerate(seen["of"], 1)
+            },
         ),
     ),
 ]

@@ -42,7 +42,6 @@ QUESTIONS = [
         "All pods use the same claim. How many of the pods run?",
         unit="pods",
         why="A claim can be reserved for many pods, which share the device.",
-        picture=show.placed("One claim for all pods", words={"n1": "1 GPU", "n2": "1 GPU"}),
     ),
     Question(
         "together",
@@ -86,9 +85,17 @@ QUESTIONS = [
         answer_of=lambda both: GONE_FREE if not both[0] and both[1] == {"all": ""} else "all are gone",
         why="A pod owns a claim that comes from a template. The claim that you wrote has no owner; its "
         "allocation is released when no pod uses it.",
-        picture=show.amounts(
-            "Claims that are left",
-            lambda seen: {"from the template": len(seen.observed[0]), "written by hand": len(seen.observed[1])},
+        picture=show.steps(
+            "The claims after the pods are deleted",
+            lambda seen: {
+                origin: [
+                    ("claims", f"{len(left)} left", "now"),
+                    ("device", ", ".join(filter(None, left.values())) or "allocated to no claim", "done"),
+                ]
+                if left
+                else [("claims", "none left", "stops")]
+                for origin, left in zip(("from the template", "written by hand"), seen.observed, strict=True)
+            },
         ),
     ),
 ]

@@ -117,7 +117,6 @@ QUESTIONS = [
         answer_of=lambda node: PENDING if node == "pending" else node,
         why="The toleration is in the request of the claim, not in the pod. It applies to a taint of the "
         "device, not to a taint of the node.",
-        picture=show.placed("A tainted GPU on n1", words={"n1": "GPU with a taint", "n2": "GPU"}),
     ),
 ]
 
