@@ -24,6 +24,7 @@ from kitlib.kubelet.loop.interfaces import ContainerProblem
 from kitlib.kubelet.pods.volume_files import makes_files, sub_path
 from kitlib.node.common.workload import ANNOTATION, FOREVER, Workload, declared_workload
 from kitlib.node.real import seccomp, workload_process
+from kitlib.node.real.volumes import host_directory
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 UNPRIVILEGED_UID = 65534
@@ -251,19 +252,20 @@ def volumes(
         container: the container.
         directory: folder of the node for the pod's emptyDirs, in memory, and for the files that the kubelet writes.
         env: environment variables of the container, for `subPathExpr`.
-        sub_paths: path of the open directory by (volume, subPath), for emptyDirs.
+        sub_paths: path of the open directory by (volume, subPath), for emptyDirs and hostPaths.
     """
     kinds = {volume.name: volume for volume in pod.spec.volumes}
     made: list[dict[str, Any]] = []
     notes: list[str] = []
     for mount in container.volume_mounts:
         volume = kinds.get(mount.name)
-        if volume is None or not (volume.empty_dir is not None or makes_files(volume)):
+        shared = host_directory(volume) if volume is not None else ""
+        if volume is None or not (shared or volume.empty_dir is not None or makes_files(volume)):
             notes.append(f"volume {mount.name!r}: this kind of volume does not exist on this node")
             continue
         written = makes_files(volume)
         options = ["bind", "nosuid", "nodev", "ro" if mount.read_only or written else "rw"]
-        source, below = f"{directory}/{mount.name}", sub_path(mount, env)
+        source, below = shared or f"{directory}/{mount.name}", sub_path(mount, env)
         if below and written:
             source = os.path.realpath(f"{source}/{below}")  # the current version: a subPath does not receive updates
         elif below:

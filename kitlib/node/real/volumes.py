@@ -1,5 +1,8 @@
 """Volumes of pods on a real node: directories in memory that live as long as their pod.
 
+A hostPath of type DirectoryOrCreate is such a directory too, which lives as long as its node: pods that name the same
+path share it. It is empty at first and apart from the node's own files, which no pod gets.
+
 An emptyDir of medium Memory is a tmpfs with the size that the kubelet computes. All containers of a pod share a
 /dev/shm of 64 MiB, unless a volume is mounted there.
 
@@ -12,12 +15,14 @@ WithDefaultSandboxShm.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping
 from contextlib import suppress
 
 from kitlib.api.core import Container, Pod
 from kitlib.api.errors import KitError
+from kitlib.api.volume import Volume
 from kitlib.kubelet.loop.emptydir import tmpfs_size
 from kitlib.kubelet.loop.interfaces import ContainerProblem
 from kitlib.kubelet.pods.volume_files import Files, sub_path
@@ -40,8 +45,17 @@ def shm(pod: Pod) -> str:
     return f"{STATE}/shm/{pod.metadata.uid}"
 
 
+def host_directory(volume: Volume) -> str:
+    """Return the directory that stands in for one of the node, the same for each pod; "" = none for this volume."""
+    path = volume.host_path
+    if path is None or path.type != "DirectoryOrCreate":
+        return ""
+    # one component, so that no link in the directory of a shorter path leads elsewhere
+    return f"{STATE}/host/{hashlib.sha256(os.path.normpath(path.path).encode()).hexdigest()}"
+
+
 def make(pod: Pod, allocatable: int) -> list[str]:
-    """Create a pod's emptyDirs and /dev/shm, and return a note for each size that the kernel does not limit.
+    """Create a pod's emptyDirs, hostPaths and /dev/shm, and return a note for each size that the kernel does not limit.
 
     Args:
         pod: the pod.
@@ -50,11 +64,12 @@ def make(pod: Pod, allocatable: int) -> list[str]:
     notes = []
     sizes: dict[str, tuple[int | None, int]] = {shm(pod): (SHM_SIZE, 0o1777)}
     for volume in pod.spec.volumes:
-        if volume.empty_dir is not None:
-            place = f"{directory(pod)}/{volume.name}"
+        shared = host_directory(volume)
+        if shared or volume.empty_dir is not None:
+            place = shared or f"{directory(pod)}/{volume.name}"
             os.makedirs(place, exist_ok=True)
             os.chmod(place, 0o777)
-            if volume.empty_dir.medium == "Memory":
+            if volume.empty_dir is not None and volume.empty_dir.medium == "Memory":
                 sizes[place] = tmpfs_size(pod, volume.empty_dir, allocatable), 0o777
     for place, (size, mode) in sizes.items():
         os.makedirs(place, exist_ok=True)
@@ -112,7 +127,7 @@ def _link(path: str) -> str:
 
 
 class SubPaths:
-    """The subPaths of emptyDirs that a container mounts, held open so that the pod cannot replace them by links.
+    """The subPaths that a container mounts of directories of pods, held open so that no pod can replace them by links.
 
     Attributes:
         sources: path to the open directory by (volume, subPath).
@@ -127,10 +142,11 @@ class SubPaths:
         kinds = {volume.name: volume for volume in pod.spec.volumes}
         for mount in container.volume_mounts:
             volume, below = kinds.get(mount.name), sub_path(mount, env)
-            if not below or volume is None or volume.empty_dir is None:
+            shared = host_directory(volume) if volume is not None else ""
+            if not below or volume is None or not (shared or volume.empty_dir is not None):
                 continue
             try:
-                held = open_below(f"{directory(pod)}/{mount.name}", below)
+                held = open_below(shared or f"{directory(pod)}/{mount.name}", below)
             except (OSError, KitError) as error:
                 self.close()
                 why = (

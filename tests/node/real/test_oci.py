@@ -21,7 +21,7 @@ from kitlib.api.errors import KitError
 from kitlib.api.serialize import from_dict
 from kitlib.kubelet.cm.cgroup_tree import CgroupFile
 from kitlib.node.common.workload import WorkloadError
-from kitlib.node.real import engine, image, mounts, oci
+from kitlib.node.real import engine, image, mounts, oci, volumes
 from kitlib.node.real.container import WISHED, _ladder
 from kitlib.node.real.system import system_ooms
 
@@ -209,11 +209,29 @@ def test_cgroup_files_go_through_the_runtime() -> None:
 
 def test_a_hosts_directory_does_not_exist_on_the_node() -> None:
     mount = [{"name": "a", "mountPath": "/a"}, {"name": "b", "mountPath": "/b", "readOnly": True}]
-    volumes = [{"name": "a", "hostPath": {"path": "/"}}, {"name": "b", "emptyDir": {}}]
-    made = pod({"volumeMounts": mount}, volumes=volumes)
+    named = [{"name": "a", "hostPath": {"path": "/"}}, {"name": "b", "emptyDir": {}}]
+    made = pod({"volumeMounts": mount}, volumes=named)
     places, notes = oci.volumes(made, made.spec.containers[0], "/v", {}, {})
     assert [(p["source"], p["destination"], "ro" in p["options"]) for p in places] == [("/v/b", "/b", True)]
     assert "'a'" in notes[0]
+
+
+def test_pods_of_a_node_share_a_directory_that_they_create_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(volumes, "STATE", str(tmp_path))
+    monkeypatch.setattr(volumes, "mount_tmpfs", lambda place, size, mode: None)
+    found = []
+    for path, read_only in (("/data/a", False), ("/data//a/", True)):
+        named = [{"name": "a", "hostPath": {"path": path, "type": "DirectoryOrCreate"}}]
+        made = pod({"volumeMounts": [{"name": "a", "mountPath": "/a", "readOnly": read_only}]}, volumes=named)
+        assert volumes.make(made, 0) == []
+        (place,), notes = oci.volumes(made, made.spec.containers[0], volumes.directory(made), {}, {})
+        assert notes == [] and ("ro" in place["options"]) is read_only
+        (Path(place["source"]) / str(len(found))).touch()
+        volumes.forget(made)
+        found.append((place["source"], os.stat(place["source"]).st_mode & 0o777, len(os.listdir(place["source"]))))
+    assert found[0][:2] == found[1][:2] == (found[0][0], 0o777) and [one[2] for one in found] == [1, 2]
 
 
 MOUNTINFO_1 = """\
