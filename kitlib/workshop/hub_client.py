@@ -91,9 +91,13 @@ class RemoteKernel:
         self._cookies = "; ".join(f"{c.name}={c.value}" for c in session.cookies if base.startswith(c.path))
         self._address = f"{hub.replace('http', 'ws', 1)}{base}api/kernels/{made.json()['id']}/channels"
         self._hub = hub
+        self.socket: Any = None
         self.connect()
 
     def connect(self) -> None:
+        """Connect to the kernel's channels; an earlier connection is closed."""
+        if self.socket is not None:
+            self.socket.close()
         made = import_module("websocket").create_connection
         self.socket = made(self._address, cookie=self._cookies, origin=self._hub, timeout=120)
 

@@ -22,7 +22,6 @@ def revive(kernel: RemoteKernel) -> None:
     """Wait for the kernel that follows a killed one: the server tells of it before it has its ports."""
     end = time.monotonic() + 90
     while time.monotonic() < end:
-        kernel.socket.close()
         time.sleep(1)
         kernel.connect()
         kernel.socket.settimeout(5)

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -163,14 +164,29 @@ def test_the_roster_is_written_and_makes_room_for_all(tmp_path: Path) -> None:
     assert (tmp_path / "w" / "roster.csv").read_text().splitlines()[:2] == ["account,name", "person-0,Person 0"]
 
 
-def test_a_kernel_whose_port_is_taken_starts_again_on_another_one() -> None:
-    """The restarter chooses new ports only if the manager keeps none; by default it keeps those of TCP."""
+def test_kernels_of_one_host_cannot_meet_on_a_port(tmp_path: Path) -> None:
+    """Each kernel has sockets of its own, whose paths fit although a learner's home folder may be long."""
     from jupyter_client.manager import KernelManager
     from traitlets.config import Config
 
-    recipe = (ROOT / "kitlib" / "workshop" / "files" / "jupyterhub_config.py").read_text(encoding="utf-8")
+    files = ROOT / "kitlib" / "workshop" / "files"
+    recipe = (files / "jupyterhub_config.py").read_text(encoding="utf-8")
     name, value = re.findall(r'"--KernelManager\.(\w+)=(\w+)"', recipe)[0]
-    found = [
-        KernelManager(config=Config({"KernelManager": made})).cache_ports for made in ({}, {name: value == "True"})
-    ]
-    assert found == [True, False]
+    (tmp_path / "kitlib").write_text("#!/bin/sh\n")
+    (tmp_path / "jupyterhub-singleuser").write_text('#!/bin/sh\necho "$JUPYTER_RUNTIME_DIR"\n')
+    for program in tmp_path.iterdir():
+        program.chmod(0o755)
+    folder = subprocess.run(
+        [files / "start-learner"],
+        env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "HOME": str(tmp_path), "TMPDIR": ""},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+    manager = KernelManager(
+        connection_file=f"{folder}/kernel-{uuid4()}.json", config=Config({"KernelManager": {name: value}})
+    )
+    addresses = [manager._make_url(channel) for channel in ("shell", "iopub", "stdin", "hb", "control")]
+    Path(folder).rmdir()
+    assert all(address.startswith(f"ipc://{folder}/") for address in addresses)
+    assert max(len(address.removeprefix("ipc://")) for address in addresses) <= 107

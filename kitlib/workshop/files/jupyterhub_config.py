@@ -75,9 +75,9 @@ c.Spawner.args = [
     "--MappingKernelManager.cull_idle_timeout=3600",
     "--MappingKernelManager.cull_interval=300",
     "--MappingKernelManager.cull_connected=True",
-    # of thirty kernels that start at once on one host, about one meets a port that another server has just chosen too;
-    # without the cache it is restarted on new ports and not five times on the same one
-    "--KernelManager.cache_ports=False",
+    # Kernels talk to their server over Unix sockets. With TCP, two of thirty kernels that start at once on one host may
+    # choose the same port, and the server of one waits a minute for a kernel that answers another server.
+    "--KernelManager.transport=ipc",
     "--LabApp.news_url=",
     "--ServerApp.terminals_enabled=False",
 ]
