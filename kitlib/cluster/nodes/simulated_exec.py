@@ -106,6 +106,8 @@ class ContainerFiles:
                 return self._node.pressure(path.removeprefix("/proc/pressure/"))
             except KitError:
                 return None
+        if path in ("/proc/mounts", "/proc/self/mounts", "/proc/1/mounts"):
+            return self._mounts()
         if path == "/etc/hostname":
             return f"{self._pod}\n"
         mounted = self._mounted().get(path)
@@ -113,6 +115,17 @@ class ContainerFiles:
             return mounted.data.decode(errors="replace")
         file = self._cgroup_file(path)
         return None if file is None else f"{self._node.cgroupfs.read(self._cgroup(), file).rstrip()}\n"
+
+    def _mounts(self) -> str:
+        """Return /proc/mounts: the root, /proc and the cgroup hierarchies. Source: containerd oci.defaultMounts."""
+        flags = "nosuid,nodev,noexec,relatime"
+        mounts = ["overlay / overlay rw,relatime", f"proc /proc proc rw,{flags}"]
+        if self._node.cgroupfs.version == 2:
+            mounts.append(f"cgroup {_CGROUP} cgroup2 ro,{flags}")
+        else:
+            mounts.append(f"tmpfs {_CGROUP} tmpfs ro,{flags},mode=755")
+            mounts += [f"cgroup {_CGROUP}/{one} cgroup ro,{flags},{one}" for one in self.names(_CGROUP) or ()]
+        return "".join(f"{mount} 0 0\n" for mount in mounts)
 
     def has(self, path: str) -> bool:
         """Return False: unknown files are assumed not to exist."""

@@ -29,6 +29,15 @@ def shell(request: pytest.FixtureRequest) -> Any:
         yield ContainerShell(cluster.node("n"), "default", "web", "c")
 
 
+def test_mount_tells_the_version_of_the_cgroups(shell: Any) -> None:
+    second, first = shell.run(["mount", "-t", "cgroup2"]).stdout, shell.run(["mount", "-t", "cgroup"]).stdout
+    if "cpu.max" in shell.run(["ls", "/sys/fs/cgroup"]).stdout:
+        assert (second.partition(" (")[0], first) == ("cgroup on /sys/fs/cgroup type cgroup2", "")
+    else:
+        assert second == "" and "cgroup on /sys/fs/cgroup/cpu type cgroup (" in first
+    assert shell.run(["mount"]).stdout.startswith("overlay on / type overlay (rw,relatime)\n")
+
+
 def test_the_cgroup_is_the_containers_own(shell: Any) -> None:
     path = "cpu.max" if "cpu.max" in shell.run(["ls", "/sys/fs/cgroup"]).stdout else "cpu/cpu.cfs_quota_us"
     wanted = "50000 100000\n" if path == "cpu.max" else "50000\n"
