@@ -23,17 +23,20 @@ from kitlib.lab.manifests import (
     resources,
     spread,
 )
+from kitlib.lab.pictures import pod_picture
 from kitlib.lab.prediction import Prediction, Verdict
 from kitlib.lab.progress import Progress
 from kitlib.lab.readings import (
     adjustment_of,
     arrival,
+    back_off,
     burst_times,
     cpu_mask,
     cpu_stat,
     cpu_used,
     failed,
     file_names,
+    kill_log,
     log_rows,
     memory_parts,
     memory_used,
@@ -45,6 +48,7 @@ from kitlib.lab.readings import (
     quota_of,
     quota_periods,
     swap_parts,
+    try_write,
     wait_until_running,
     watch_memory,
 )
@@ -62,6 +66,7 @@ __all__ = [
     "Wrong",
     "adjustment_of",
     "arrival",
+    "back_off",
     "burst_times",
     "container",
     "cpu_mask",
@@ -72,6 +77,7 @@ __all__ = [
     "failed",
     "file_names",
     "horizontal_autoscaler",
+    "kill_log",
     "limit_range",
     "log_rows",
     "memory_parts",
@@ -81,6 +87,7 @@ __all__ = [
     "placed",
     "pod",
     "pod_cgroup",
+    "pod_picture",
     "pressure_of",
     "priority_class",
     "quota",
@@ -91,6 +98,7 @@ __all__ = [
     "spread",
     "swap_parts",
     "table",
+    "try_write",
     "wait_until_running",
     "watch_memory",
 ]

@@ -14,7 +14,7 @@ from typing import Any
 
 from kitlib.api.errors import KitError
 from kitlib.lab.prediction import WAITING, Prediction, line, text_widget, unknown_button
-from kitlib.lab.tables import Text
+from kitlib.lab.tables import Text, short
 
 ANSWERS = ("after", "shown")
 
@@ -190,7 +190,7 @@ def as_widget(part: Any) -> Any:
 
 def _bundle(part: Any) -> dict[str, Any]:
     """Return an object's representations by MIME type: text always, HTML if the object has it."""
-    forms = {"text/plain": str(part)}
+    forms = {"text/plain": short(str(part))}
     if hasattr(part, "_repr_mimebundle_"):
         made = part._repr_mimebundle_() or {}
         return forms | dict(made[0] if isinstance(made, tuple) else made)

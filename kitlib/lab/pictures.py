@@ -27,6 +27,7 @@ from kitlib.charts.answers import (
     pod_chart,
     steps_chart,
 )
+from kitlib.charts.base import Chart
 from kitlib.kubelet.qos.policy import BEST_EFFORT_OOM_SCORE_ADJ, GUARANTEED_OOM_SCORE_ADJ
 from kitlib.lab.exercise import Drawn, Findings, Picture, Question
 from kitlib.lab.tables import short
@@ -82,6 +83,12 @@ def pod(name: str) -> Picture:
         return partial(pod_chart, name, _containers(made), made.status.qos_class)
 
     return picture
+
+
+def pod_picture(cluster: Any, name: str) -> Chart:
+    """Return a pod's requests and limits as boxes, init containers first; the outline shows its QoS class."""
+    made = cluster.pod(name)
+    return pod_chart(name, _containers(made), made.status.qos_class)
 
 
 def _containers(made: Any) -> list[dict[str, Any]]:

@@ -30,6 +30,20 @@ _BREAK = "word-break:normal;overflow-wrap:break-word"
 """Style that does not break a word which fits on one line."""
 
 
+_LONGEST, _TOGETHER = 24, 90
+"""Letters of a name that stays on one line, and those of all columns of a table that has such names."""
+
+
+def folded(line: str, most: int = 96) -> str:
+    """Return a line as lines of at most `most` letters that end after a blank or a comma, the later ones indented."""
+    lines = [""]
+    for word in re.findall(r"[^ ,]*[ ,]|[^ ,]+", line):
+        if lines[-1].strip() and len(lines[-1] + word.rstrip()) > most:
+            lines.append("    ")
+        lines[-1] += word
+    return "\n".join(map(str.rstrip, lines))
+
+
 class Table:
     """Rows under a header, as aligned text or as an HTML table; figures are aligned right.
 
@@ -86,6 +100,20 @@ class Table:
                 row[i] = None if one is None else one[1] / max(values)
         return bars
 
+    def _whole(self) -> list[bool]:
+        """Return for each column whether its cells are short names, which browsers would break after a hyphen.
+
+        None, if the table would be too wide for a narrow page.
+        """
+        columns = list(zip(*self._texts(), strict=True)) or [()] * len(self.columns)
+        longest = [max(map(len, column), default=0) for column in columns]
+        names = [
+            most <= _LONGEST and not any(" " in one for one in column)
+            for most, column in zip(longest, columns, strict=True)
+        ]
+        wide = sum(min(most, 2 * _LONGEST) for most in longest)
+        return names if wide <= _TOGETHER else [False] * len(names)
+
     def __str__(self) -> str:
         lines = [*([list(map(str, self.columns))] if any(self.columns) else []), *self._texts()]
         widths = [max((len(line[i]) for line in lines), default=0) for i in range(len(self.columns))]
@@ -95,6 +123,7 @@ class Table:
 
     def _repr_html_(self) -> str:
         sides = ["right" if on else "left" for on in self._right()]
+        whole = self._whole()
         styles = [f' style="text-align:{side};vertical-align:top;{_BREAK}"' for side in sides]
         head = "".join(
             f'<th scope="col"{style}>{html.escape(str(name))}</th>'
@@ -103,8 +132,9 @@ class Table:
         body = "".join(
             "<tr>"
             + "".join(
-                f'<td style="text-align:{side};vertical-align:top;{_BREAK}{_bar(part)}">{html.escape(cell)}</td>'
-                for cell, side, part in zip(row, sides, parts, strict=True)
+                f'<td style="text-align:{side};vertical-align:top;{_BREAK}{";white-space:nowrap" if one else ""}'
+                f'{_bar(part)}">{html.escape(cell)}</td>'
+                for cell, side, part, one in zip(row, sides, parts, whole, strict=True)
             )
             + "</tr>"
             for row, parts in zip(self._texts(), self._bars(), strict=True)

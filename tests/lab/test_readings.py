@@ -7,11 +7,13 @@ from kitlib.lab.manifests import pod
 from kitlib.lab.readings import (
     adjustment_of,
     arrival,
+    back_off,
     cpu_mask,
     cpu_stat,
     cpu_used,
     failed,
     file_names,
+    kill_log,
     memory_used,
     phases,
     placed,
@@ -20,6 +22,7 @@ from kitlib.lab.readings import (
     quota_of,
     quota_periods,
     swap_parts,
+    try_write,
     wait_until_running,
     watch_memory,
 )
@@ -35,6 +38,9 @@ def test_a_pods_files_are_read_by_one_name_on_both_versions(version):
         assert pod_cgroup(cluster, "a")[names.memory_limit].value == str(64 * 2**20)
         assert pod_cgroup(cluster, "a", "main").container == "main"
         assert quota_of(pod_cgroup(cluster, "a")) == 100000 and quota_of(pod_cgroup(cluster, "b")) is None
+        path = pod_cgroup(cluster, "b").path
+        assert try_write(cluster.node(), path, names.memory_limit, "1Q") != "accepted"
+        assert try_write(cluster.node(), path, names.memory_limit, "64M") == "accepted"
 
 
 @pytest.mark.parametrize("version", [1, 2])
@@ -122,6 +128,9 @@ def test_memory_is_watched_with_its_kills():
         log = cluster.node().kernel_log()
         assert len(kills) == sum("Killed process" in line for line in log) == 2
         assert seconds == list(range(1, 11)) and used[0] == 60 * 2**20 and None in used
+        said = kill_log(cluster.node())
+        assert max(map(len, said.splitlines())) <= 96 and said.count("Killed process") == 2
+        assert "usage" not in kill_log(cluster.node(), "Killed process") and back_off(cluster, "leak") == 10
 
 
 def test_an_adjustment_is_the_same_for_a_manifest_and_for_its_pod() -> None:

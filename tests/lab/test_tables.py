@@ -5,7 +5,7 @@ import re
 import pytest
 
 from kitlib.cluster import Cluster
-from kitlib.lab.tables import in_binary_units, pods_table, short, table
+from kitlib.lab.tables import folded, in_binary_units, pods_table, short, table
 
 
 def test_rows_mappings_and_frames_become_tables():
@@ -111,3 +111,16 @@ def bars(rows, *columns):
 def test_amounts_of_one_dimension_have_bars_to_one_scale(column, lengths):
     found = bars([{"pod": name, "amount": one} for name, one in zip("abc", column, strict=True)])
     assert found[1::2] == pytest.approx(lengths) and found[::2] == [None] * 3
+
+
+def test_a_short_name_is_not_broken_after_its_hyphen():
+    row = {"object": "node/node-1", "message": "the node is ready"}
+    assert table([row])._repr_html_().count("nowrap") == 1
+    assert "nowrap" not in table([dict.fromkeys("abcde", "kube-system/a-long-name")])._repr_html_()
+
+
+def test_a_line_is_folded_between_words_only():
+    line = "[  12.5] oom-kill:constraint=MEMCG,nodemask=(null),oom_memcg=/kubepods/pod1,task=stress,uid=0"
+    lines = folded(line, 40).splitlines()
+    assert len(lines) == 4 and max(map(len, lines)) <= 40 and "".join(map(str.strip, lines)) == line.strip()
+    assert folded("x" * 50, 40) == "x" * 50

@@ -112,7 +112,8 @@ def amounts_chart(
                 if name in crossed:
                     d.cross(x(max(value or 0.0, 0.0)) + 10, tops[name] + 10)
             else:
-                _figure(d, x, tops[name], value, words[name], name in crossed, name in picked)
+                lines = [x(one) for one in (*(bound.value for bound in bars), *([] if number is None else [number]))]
+                _figure(d, x, tops[name], value, words[name], name in crossed, name in picked, lines)
         if number is not None:
             label = f"your guess {amount(number, unit)}"
             _beside(d, x(number), floor + 15, label, "guess-text", number > (low + high) / 2, bold=True)
@@ -164,14 +165,28 @@ def _bar(d: Drawing, at: Callable[[float], float], y: float, value: float, bound
 
 
 def _figure(
-    d: Sheet, at: Callable[[float], float], y: float, value: float | None, words: str, crossed: bool, bold: bool
+    d: Sheet,
+    at: Callable[[float], float],
+    y: float,
+    value: float | None,
+    words: str,
+    crossed: bool,
+    bold: bool,
+    lines: Sequence[float],
 ) -> None:
-    """Draw the figure of a row right of its bar, or inside the bar if there is no room."""
+    """Draw the figure of a row right of its bar and of the lines there, or inside the bar if there is no room."""
     right = at(max(value, 0.0)) if value is not None else d.left
     if crossed:
         d.cross(right + 12, y + 10)
-    start = right + (24 if crossed else 8)
+    start, wide = right + (24 if crossed else 8), text_width(words, bold=bold)
+    for line in sorted(lines):
+        if start - 4 < line < start + wide + 2:
+            start = line + 7
     if start + len(words) * LETTER <= d.width:
         d.text(start, y + 15, words, bold=bold, halo=True)
-    else:
-        d.text(right - 6, y + 15, words, bold=bold, anchor="end", halo=True)
+        return
+    end = right - 6
+    for line in sorted(lines, reverse=True):
+        if end - wide - 2 < line < end + 4:
+            end = line - 6
+    d.text(max(end, wide), y + 15, words, bold=bold, anchor="end", halo=True)

@@ -28,7 +28,10 @@ QUESTIONS = [
         formula="1024 / (1024 + 1024 + 2048)",
         measured=True,
         picture=show.amounts(
-            "Parts of the CPU while all three are busy", lambda seen: _percent(seen["of"]), unit="%", picked=["a"]
+            "Parts of the CPU while all three are busy",
+            lambda seen: _percent(seen["value"]["c has come"]),
+            unit="%",
+            picked=["a"],
         ),
     ),
     Question(
@@ -40,7 +43,7 @@ QUESTIONS = [
         measured=True,
         picture=show.amounts(
             "Parts of the CPU while only A is busy",
-            lambda seen: _percent({"a": 0, "b": 0, "c": 0} | seen["of"]),
+            lambda seen: _percent({"a": 0, "b": 0, "c": 0} | seen["value"]["a has come"]),
             unit="%",
             picked=["a"],
         ),

@@ -6,7 +6,7 @@ from typing import Any
 
 from kitlib.api.errors import KitError
 from kitlib.lab import pictures as show
-from kitlib.lab.exercise import Exercise, Question, first_problem, number
+from kitlib.lab.exercise import Exercise, Findings, Picture, Question, first_problem, number
 
 REFUSES, KILLED, NEW_ONLY = (
     "the kernel refuses the new limit",
@@ -20,16 +20,21 @@ def _lowered(result: tuple[str, str]) -> str:
     return REFUSES if said != "accepted" else NEW_ONLY if phase.startswith("Running") else KILLED
 
 
-_LOWERED = show.steps(
-    "A limit below the memory in use",
-    lambda seen: {
-        "": [
-            ("administrator", "writes 100Mi; 150Mi are in use"),
-            ("kernel", seen.observed[0].partition(":")[0], "done" if seen.observed[0] == "accepted" else "stops"),
-            ("process", seen.observed[1], "now" if seen.observed[1] == "Running" else "stops"),
-        ]
-    },
-)
+def _lowered_on(**nodes: str | int) -> Picture:
+    """Return the picture of a limit below the memory in use: a row for each node, by its key in the run's result."""
+
+    def rows(seen: Findings) -> dict[str, list[tuple[str, ...]]]:
+        return {name.replace("_", " "): _steps(*seen["value"][key]) for name, key in nodes.items()}
+
+    return show.steps("The limit becomes 100Mi while 150Mi are in use", rows)
+
+
+def _steps(said: str, phase: str) -> list[tuple[str, ...]]:
+    written, runs = said == "accepted", phase == "Running"
+    return [
+        ("kernel", said.partition(":")[0], "done" if written else "stops"),
+        ("process", "runs on" if runs else f"ends: {phase}", "now" if runs else "stops"),
+    ]
 
 
 def _killed_of_two(answer: Any, cluster: Any) -> str:
@@ -53,7 +58,7 @@ QUESTIONS = [
         choices=[REFUSES, KILLED, NEW_ONLY],
         answer_of=_lowered,
         why="On cgroup v1 the kernel returns EBUSY, and the process continues to run.",
-        picture=_LOWERED,
+        picture=_lowered_on(cgroup_v1=1),
     ),
     Question(
         "lower-v2",
@@ -61,7 +66,7 @@ QUESTIONS = [
         choices=[REFUSES, KILLED, NEW_ONLY],
         answer_of=_lowered,
         why="On cgroup v2 the kernel accepts the new limit, reclaims memory, and then kills the process.",
-        picture=_LOWERED,
+        picture=_lowered_on(cgroup_v2=2, this_node="this node"),
     ),
     Question(
         "order",
@@ -75,11 +80,14 @@ QUESTIONS = [
             else "memory.limit_in_bytes"
         ),
         why="The limit of memory and swap must not be below the limit of memory alone: the kernel returns EINVAL.",
-        picture=show.outcomes(
-            "Which file can be written first",
+        picture=show.steps(
+            "Both limits are raised from 1 GiB to 2 GiB",
             lambda seen: {
-                file: (said.partition(":")[0], said == "accepted")
-                for file, said in zip(("memory.memsw first", "memory first"), seen.observed, strict=True)
+                order: [
+                    (f"{place} write", one.partition(":")[0], "done" if one == "accepted" else "stops")
+                    for place, one in zip(("first", "second"), said, strict=True)
+                ]
+                for order, said in seen["value"].items()
             },
         ),
     ),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from kitlib.api.errors import KitError
+
 
 class FileNames(NamedTuple):
     """The file names of a cgroup version."""
@@ -30,6 +32,15 @@ def pod_cgroup(cluster: Any, name: str, container: str = "") -> Any:
     found = cluster.pod(name)
     groups = cluster.node(found.spec.node_name).tree().of_pod(found.metadata.uid)
     return next(g for g in groups if (g.container == container if container else g.kind == "pod"))
+
+
+def try_write(node: Any, path: str, file: str, text: str) -> str:
+    """Write a cgroup file of a node by hand, and return the kernel's answer: "accepted", or its error."""
+    try:
+        node.write(path, file, text)
+    except KitError as refused:
+        return str(refused)
+    return "accepted"
 
 
 def quota_of(cgroup: Any) -> int | None:

@@ -11,6 +11,7 @@ from kitlib.kubelet.cm.cgroup_levels import running_containers
 from kitlib.kubelet.cm.cgroup_tree import UNLIMITED_V1
 from kitlib.kubelet.qos.policy import get_container_oom_score_adjust
 from kitlib.lab.readings.cgroup_files import file_names, pod_cgroup
+from kitlib.lab.tables import folded, short
 
 
 def memory_used(cluster: Any, name: str) -> int:
@@ -53,6 +54,17 @@ def _ends(cluster: Any, name: str) -> int:
         stopped = "running" not in status.state and (status.last_state or "terminated" in status.state)
         found += status.restart_count + bool(stopped) if last == "OOMKilled" else 0
     return found
+
+
+def kill_log(node: Any, *words: str) -> str:
+    """Return what a node's kernel logged about kills by the OOM killer, without an end in the middle of a word.
+
+    Args:
+        node: a node of a cluster.
+        words: a line is returned if it contains one of them; none = a kill and its reason.
+    """
+    wanted = words or ("oom-kill", "Killed process", "usage")
+    return "\n".join(folded(short(line)) for line in node.kernel_log() if any(word in line for word in wanted))
 
 
 def memory_parts(cluster: Any, name: str, container: str = "") -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from kitlib.lab import host
@@ -28,6 +29,12 @@ def phases(cluster: Any) -> dict[str, str]:
 def failed(cluster: Any) -> list[str]:
     """Return the names of the failed pods."""
     return [p.name for p in cluster.pods() if p.status.phase == "Failed"]
+
+
+def back_off(cluster: Any, name: str) -> int:
+    """Return the seconds of back-off that the status of a pod's first container names; 0 = it does not wait."""
+    waiting = cluster.pod(name).status.container_statuses[0].state.get("waiting", {})
+    return int("".join(re.findall(r"back-off (\d+)s", waiting.get("message", ""))) or 0)
 
 
 def placed(cluster: Any) -> dict[str, str]:

@@ -19,6 +19,7 @@ from kitlib.charts.answers import (
     cpu_sets_chart,
     moments_chart,
     nested_chart,
+    parts_chart,
     places_chart,
     pod_chart,
     steps_chart,
@@ -39,6 +40,7 @@ GUESSED = {
         "2",
     ),
     "nested": (nested_chart("Levels", [("kubepods", ""), ("pod", "800Mi")], guess=2), ""),
+    "parts": (parts_chart("CPU", {"busy": {"a": 1, "b": 3}}, unit="CPUs", guess="a"), ""),
     "places": (places_chart("Nodes", {"n1": PlaceCard(["a"], "", "chosen"), "n2": PlaceCard()}, guess="n2"), ""),
     "steps": (steps_chart("Way", {"": [ChainStep("API server", "refuses it", "stops")]}, guess="API server"), ""),
 }
@@ -80,6 +82,21 @@ def test_a_square_is_filled_for_each_cpu_of_a_set(cpus: set[int]) -> None:
     assert len(widths(svg, "blue")) == len(cpus)
 
 
+def test_parts_fill_their_bar_in_order_and_the_answer_is_green() -> None:
+    svg = parts_chart("CPU", {"busy": {"a": 1, "b": 2, "c": 1}, "idle": {"a": 2}}, picked=["b"]).svg()
+    blue, green = widths(svg, "blue"), widths(svg, "green")
+    assert len(blue) == 3 and abs(green[0] - sum(blue[:2])) < 0.3 and abs(blue[2] - 2 * blue[0]) < 0.2
+
+
+@pytest.mark.parametrize(("value", "bound", "guess"), [(43.64, 48, None), (46.5, 48, 47.0), (40, 48, 44.0)])
+def test_no_line_crosses_a_figure(value: float, bound: float, guess: float | None) -> None:
+    svg = amounts_chart("CPUs", {"a": value}, unit="CPUs", bounds=[("all", bound)], guess=guess).svg()
+    figure = next(one for one in ElementTree.fromstring(svg).iter() if (one.text or "") == f"{value:g} CPUs")
+    lines = [float(x) for x in re.findall(r'<path d="M([\d.]+) [\d.]+[VL]', svg)]
+    left = float(figure.attrib["x"]) - (len(f"{value:g} CPUs") * 7 if figure.get("text-anchor") == "end" else 0)
+    assert lines and not any(left - 2 < x < left + len(f"{value:g} CPUs") * 7 for x in lines)
+
+
 def test_negative_amounts_point_to_the_left() -> None:
     svg = amounts_chart("oom_score_adj", {"low": -500, "high": 1000}).svg()
     low, high = widths(svg, "blue")
@@ -108,6 +125,7 @@ def test_what_ends_has_a_cross_or_a_hatch_and_its_name_is_struck_out() -> None:
             "a: waits at 0 to 4 s, runs at 4 s.",
         ),
         (nested_chart("Levels", [("kubepods", ""), ("pod", "800Mi")]), "From outside: kubepods, pod (800Mi)."),
+        (parts_chart("CPU", {"busy": {"a": 1, "b": 3}}, unit="CPUs"), "busy: a 1 CPU, b 3 CPUs."),
         (places_chart("Nodes", {"n1": PlaceCard(["a"], "", "chosen")}), "n1: chosen, a."),
         (steps_chart("Way", {"v1": [("kernel", "refuses")]}), "v1: kernel refuses."),
         (pod_chart("web", [ROW], "Burstable"), "The pod web is Burstable."),
@@ -132,6 +150,7 @@ HARD = {
     ),
     "CPUs": cpu_sets_chart("CPUs of each", {LONG: "0,7-32,120-127", "b": f"Failed: {LONG}"}, 128, split=64, guess="b"),
     "CPUs of a large node": cpu_sets_chart("CPUs", {"a": "0-3", "web": "255"}, 256, split=8),
+    "parts": parts_chart("Memory of each", {LONG: {LONG: 3 * MI, "b": 900 * MI, "none": 0}}, unit="bytes"),
     "moments": moments_chart(
         "From the first attempt to the last one of a pod that waits",
         {
