@@ -17,6 +17,11 @@ from visits import Visit, kitlib_lab
 WORDS_PER_MINUTE = 180
 """A careful reader of a text that is not in their own language."""
 
+FILLS = (
+    "() => [...document.querySelectorAll('.kitlib-start svg :is(.pod rect, .runs)')]"
+    ".map((shape) => getComputedStyle(shape).fill)"
+)
+
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
@@ -58,6 +63,7 @@ def test_from_the_command_to_the_first_kill_explained_in_two_minutes_and_three_c
     assert not page.locator(".jp-toast-button, .Toastify__toast").count(), "no popup asks for anything"
     assert "killed" not in made.read().replace("expect to be killed", ""), "no spoiler"
     page.screenshot(path=str(artifacts / "start-page-1440.png"))
+    assert "rgb(0, 0, 0)" not in page.evaluate(FILLS), "pods and periods are in colour before anything else was opened"
     made.click("^db")
     made.click("Let db grow")
     page.wait_for_selector(".kitlib-start .verdict")

@@ -12,6 +12,7 @@ import anywidget
 import traitlets
 
 from kitlib.api.errors import KitError
+from kitlib.views.tokens import css
 from kitlib.widgets._parts.page import script, text
 
 Action = Callable[..., None]
@@ -24,7 +25,7 @@ class StartPage(anywidget.AnyWidget):
         progress: {"text", "part"} while the reader waits, `part` from 0 to 1 or None if unknown; {} = no wait.
     """
 
-    _esm = script("start.js", STYLE=text("start.css"))
+    _esm = script("start.js", STYLE=css() + text("start.css"))  # nothing else on a first visit brings the tokens
     kernel = traitlets.Dict().tag(sync=True)
     scene = traitlets.Dict().tag(sync=True)
     outcome = traitlets.Dict().tag(sync=True)

@@ -1,6 +1,7 @@
 """The start page before Python is there: what it shows is what the real one shows, and JupyterLab's page holds it."""
 
 import json
+import re
 
 from kitlib.advisor import first_kill as kill
 from kitlib.lab.launch import START
@@ -59,3 +60,9 @@ def test_the_page_shows_progress_only_while_the_reader_waits():
 
     page._heard(page, {"kind": "run"}, None)
     assert seen == [{}, {"text": "2 of 4 pods run.", "part": 0.4}] and page.progress == {}
+
+
+def test_the_start_page_brings_every_token_that_it_uses() -> None:
+    """On a first visit, no widget and no lesson has brought the style sheet of the tokens."""
+    used = set(re.findall(r"var\((--kit-[\w-]+)", str(StartPage._esm)))
+    assert used and used <= set(re.findall(r"(--kit-[\w-]+):", str(StartPage._esm)))
