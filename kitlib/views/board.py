@@ -20,7 +20,7 @@ Cell = tuple[str, str, str]
 
 HELP = (
     "Arrow keys walk through the cells; the line above says what stands behind the one that you are on. ✓ passes, "
-    "✗ refused (may change when pods leave), ✗✗ refused for good, ★ chosen; numbers are points."
+    "✗ refused (may change when pods leave), ✗✗ refused for good, ★ chosen, – not run; numbers are points."
 )
 
 
@@ -50,21 +50,23 @@ def decision_board(decision: Decision, known: Sequence[CycleStep] | None = None,
 
     Args:
         decision: the cycle's Decision.
-        known: the steps done so far; None = the whole cycle.
+        known: the steps done so far; None = the whole cycle. The scores have columns once one of them is known.
         most: maximum number of nodes.
     """
     nodes = shown_nodes(decision, most)
     filters, scored = _columns(decision)
     seen = None if known is None else {(step.point, step.plugin) for step in known}
+    if seen is not None and not any(point == "Score" for point, _ in seen):
+        scored = []
     verdicts = {(row["node"], row["plugin"]): row for row in decision.filter_rows()}
     places = {decision.nodes[row]: i for i, row in enumerate(decision.scores.rows)} if decision.scores else {}
 
     def filtered(node: str, plugin: str) -> Cell:
         row = verdicts.get((node, plugin))
         if seen is not None and ("Filter", plugin) not in seen:
-            return "", "has not been asked yet", "none"
+            return "", "has not run yet", "none"
         if row is None:
-            return "", "is not asked about this node any more", "none"
+            return "–", "not run: an earlier filter refused the node", "none"
         if not row["reasons"]:
             return "✓", "passes", "ok"
         hard = row["code"] == "UnschedulableAndUnresolvable"
@@ -73,10 +75,10 @@ def decision_board(decision: Decision, known: Sequence[CycleStep] | None = None,
 
     def score(node: str, plugin: str) -> Cell:
         if seen is not None and ("Score", plugin) not in seen:
-            return "", "not scored yet", "none"
+            return "", "has not run yet", "none"
         place = places.get(node)
         if place is None or decision.scores is None:
-            return "", "not feasible: nothing is scored", "none"
+            return "–", "not run: a filter refused the node", "none"
         if not plugin:
             kind = "best" if node in decision.best else "score"
             star = " ★" if kind == "best" else ""

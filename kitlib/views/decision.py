@@ -95,7 +95,7 @@ def _verdicts(node: str, plugins: list[str], cells: dict[str, Cell], chosen: str
     for plugin in plugins:
         cell = cells.get(plugin)
         if cell is None:
-            shown += "<td>not asked</td>"
+            shown += "<td>not run</td>"
         else:
             shown += "<td>✓</td>" if cell.passed else f'<td class="no">✗ {escape(cell.text)}</td>'
     return _row(node, shown, chosen)

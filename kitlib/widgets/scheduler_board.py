@@ -36,8 +36,8 @@ from kitlib.widgets._parts.scenarios import ScenarioPicker, story_html
 class SchedulerBoard(KitWidget):
     """The verdict of each plugin on each node, then the scores as bars.
 
-    A story of the kit opens at the first step, because the learner is asked for its outcome; anything else opens at the
-    last step.
+    A story of the kit opens at the first filter, because the learner is asked for its outcome; anything else opens at
+    the last step.
 
     Args:
         shown: a Decision, a Scenario, a cluster (its waiting pods, else all), a YAML file, a story's name, or None for
@@ -131,7 +131,7 @@ class SchedulerBoard(KitWidget):
         self.decision = self._fixed or self._decided()
         self._steps = Stepper(self.decision)
         count = len(self._steps.steps)
-        self._steps.position = count - 1 if ended else 0
+        self._steps.position = count - 1 if ended else _first_filter(self._steps)
         self._setting = True
         try:
             self.step.max = count
@@ -231,6 +231,11 @@ class SchedulerBoard(KitWidget):
         if self.decision is not None:
             bundle["text/html"] = decision_html(self.decision)
         return bundle
+
+
+def _first_filter(steps: Stepper) -> int:
+    """Return the place of the first step with a mark on the board; 0 if no filter runs."""
+    return next((place for place, step in enumerate(steps.steps) if step.point == "Filter"), 0)
 
 
 def _done(steps: Stepper) -> bool:

@@ -251,7 +251,7 @@ def test_the_scheduler_board_tells_the_reason_of_a_cell(widget):
 
 def test_the_scheduler_board_shows_scores_as_bars_and_walks_the_cycle(widget):
     page = widget('SchedulerBoard("rounded-scores")')
-    wait_for_words(page, "Step 1 of")
+    wait_for_words(page, "Filter NodeUnschedulable")
     to_the_end(page)
     page.wait_for_selector(".kitlib-bar")
     slider = page.locator(".kitlib-widget [role=slider]").first
@@ -267,10 +267,10 @@ def test_the_scheduler_board_shows_scores_as_bars_and_walks_the_cycle(widget):
 def test_bars_have_their_width_where_another_story_brings_them(widget):
     page = widget("SchedulerBoard()")
     to_the_end(page)
-    page.wait_for_function("() => !document.body.innerText.includes('Step 1 of')")
+    page.wait_for_function("() => !document.body.innerText.includes('Filter NodeUnschedulable')")
     assert page.locator(".kitlib-plot:visible").count() == 0
     choose(page, "story", "Rounding changes the points of a spread constraint")
-    wait_for_words(page, "Step 1 of")
+    wait_for_words(page, "Filter NodeUnschedulable")
     to_the_end(page)
     wait_for_words(page, "goes to c")
     page.wait_for_selector(".kitlib-bar")

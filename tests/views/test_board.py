@@ -22,11 +22,11 @@ def test_every_filter_has_a_mark_and_words():
     assert affinity[1].endswith("preemption would not help")
 
 
-def test_a_plugin_that_is_not_asked_any_more_says_so():
+def test_a_plugin_that_is_not_run_says_so():
     board = decision_board(story("affinity-and-skew").decide("1.36"))
     assert column(board, "PodTopologySpread")["worker"] == (
-        "",
-        "is not asked about this node any more",
+        "–",
+        "not run: an earlier filter refused the node",
         "none",
     )
 

@@ -37,12 +37,23 @@ def test_the_cycle_is_walked_back_and_forward():
 
 def test_a_story_opens_without_its_outcome_and_a_decision_with_it():
     board = SchedulerBoard("rounded-scores")
-    assert board.step.value == 1 and board.sentence.startswith("Step 1 of")
-    assert not any(mark for row in board.grid.cells for mark, *_ in row)
+    assert "Filter NodeUnschedulable" in board.sentence
+    assert {tuple(mark for mark, *_ in row) for row in board.grid.cells} == {("✓", "", "", "")}
+    assert not any("(score)" in column for column in board.grid.columns)
     board.release.value = "1.24"
-    assert board.step.value == 1, "another release keeps the outcome hidden"
+    assert "Filter NodeUnschedulable" in board.sentence, "another release keeps the outcome hidden"
     shown = SchedulerBoard(story("rounded-scores").decide("1.24"))
     assert shown.step.value == shown.step.max
+
+
+def test_the_scores_have_columns_once_they_are_known_and_the_current_cell_stays_on_the_board():
+    board = SchedulerBoard("rounded-scores")
+    few = len(board.grid.columns)
+    board.step.value = board.step.max
+    board.grid.act("press", 1, len(board.grid.columns) - 1)
+    assert board.reason == "the sum of all weighted scores" and len(board.grid.columns) > few
+    board.step.value = 1
+    assert board.grid.selected == [1, few - 1] and board.reason == "has not run yet"
 
 
 def test_bars_grow_with_every_score_plugin():
@@ -77,7 +88,7 @@ def test_another_story_another_pod_another_release():
     board = SchedulerBoard()
     board.story.value = "11-requests-decide"
     assert list(board.pod.options) == ["may-use-8", "asks-3", "asks-nothing"]
-    assert board.pod.value == "asks-3" and board.sentence.startswith("Step 1 of")
+    assert board.pod.value == "asks-3" and "Filter NodeUnschedulable" in board.sentence
     board.step.value = board.step.max
     assert "Insufficient cpu" in board.sentence
     board.pod.value = "may-use-8"

@@ -31,9 +31,7 @@ _KEPT = show.amounts(
     unit="MiB",
     bounds=[("memory.high", 200)],
     notes=lambda seen: {
-        f"second {second}": f"waits {of['avg10']:.0f}% of the time"
-        for second, of in seen["of"].items()
-        if of["avg10"] >= 1
+        f"second {second}": f"waits {of['avg10']:.0f}%" for second, of in seen["of"].items() if of["avg10"] >= 10
     },
     picked=lambda seen: [f"second {s}" for s, of in seen["of"].items() if of["memory"] + of["swap"] >= 290][:1],
 )

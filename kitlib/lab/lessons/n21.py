@@ -119,7 +119,7 @@ QUESTIONS = [
     ),
     Question(
         "keys",
-        "With matchLabelKeys: [pod-template-hash], how many of the new pods are in the zone with more pods?",
+        "With the field matchLabelKeys, how many of the new pods are in the zone with more pods?",
         unit="pods",
         why="With matchLabelKeys the constraint counts only pods of the same ReplicaSet, so it spreads the new pods.",
         picture=_ZONES,

@@ -74,8 +74,10 @@ class Grid(anywidget.AnyWidget):
         self.on_msg(self._on_message)
 
     def fill(self, rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[Sequence[str]]]) -> None:
-        """Show other cells: (mark, text, kind) each."""
+        """Show other cells: (mark, text, kind) each; the current one stays, or is the last one where fewer are left."""
+        row, column = self.selected
         with self.hold_sync():
+            self.selected = [min(row, max(len(rows) - 1, 0)), min(column, max(len(columns) - 1, 0))]
             self.rows, self.columns = list(rows), list(columns)
             self.cells = [[list(cell) for cell in row] for row in cells]
 

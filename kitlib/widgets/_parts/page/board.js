@@ -117,7 +117,8 @@ export default {
         line.append(element("span", "", mark.label));
         line.style.setProperty("--row", i);
         line.style.left = 100 * Math.min(1, mark.at) + "%";
-        set(line, "data-side", mark.at > 0.6 ? "left" : "");
+        // A label left of its line is above the lines further left; one right of it would run into the next line.
+        set(line, "data-side", mark.at > 0.6 || (mark.at >= 0.4 && i + 1 < box.marks.length) ? "left" : "");
         set(line, "data-kind", mark.kind);
         return line;
       });
