@@ -76,10 +76,11 @@ class Contender:
 
 PODS = (
     Contender("web", "Guaranteed", 300, 250),
-    Contender("cache", "Burstable", 16, 220),
-    Contender("log", "BestEffort", 0, 20),
-    Contender("db", "Burstable", 500, 460, wants=580),
+    Contender("cache", "BestEffort", 0, 220),
+    Contender("log", "Burstable", 16, 20),
+    Contender("db", "Burstable", 460, 460, wants=580),
 )
+"""The scene must not answer notebook 05: there the victim is Burstable, and the growing pod requests 500 MiB."""
 QUESTION = "db grows by 120 MiB, and 74 are free. Whom does the kernel kill?"
 CAPACITY = 1024
 GROWING = next(pod for pod in PODS if pod.wants)
@@ -264,7 +265,7 @@ def _about_the_guess(guess: Rank, victim: Rank) -> str:
         return f"Right: {victim.name} is killed."
     reason = {
         "db": f"it grew, but its request gives it an oom_score_adj of {guess.adj}",
-        "log": f"BestEffort has the worst oom_score_adj, {guess.adj}, but log uses {guess.uses} MiB only",
+        "log": f"its small request gives it an oom_score_adj of {guess.adj}, but it uses {guess.uses} MiB only",
         "web": f"a Guaranteed pod has an oom_score_adj of {guess.adj}: it goes last",
     }.get(guess.name, f"it has {guess.points} points")
     return f"Not {guess.name}: {reason}. {victim.name} is killed."

@@ -25,7 +25,7 @@ A step is one of:
     write: POD                   a cgroup file: `container`, `files` by cgroup version, and `value` or `v1` and `v2`;
                                  with `above: true` of the cgroup of all pods
     evict: POD
-    bind: POD                    to the node `to`, as a scheduler does
+    bind: POD                    to the node `to`, as a scheduler does; with the `metadata` of the Binding
     drain: NODE                  like `kubectl drain`, for at most `for` seconds
     wait: SECONDS
 
@@ -155,7 +155,7 @@ def _do_one(cluster: Any, step: dict[str, Any], start: dict[str, dict[str, Any]]
     elif "evict" in step:
         cluster.evict(step["evict"])
     elif "bind" in step:
-        cluster.bind(step["bind"], step["to"])
+        cluster.bind(step["bind"], step["to"], metadata=step.get("metadata"))
     elif "drain" in step:
         from kitlib.study.drain import drain  # the start page reads labs without numpy
 

@@ -6,6 +6,7 @@ what was expected, and the hint for this mistake. Everything that it reads is re
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -264,6 +265,7 @@ class Facts:
                 value = str(cgroup[file].value)
                 self._note("cgroup file", f"{cgroup.path}/{file}", value)
                 return value
+        self.spared(pod)
         raise Wrong(f"no cgroup of pod {pod.key} with {file}", "the pod to run on a node", "look at the pod's status")
 
     def memory_limit(self, pod: Pod, container: str = "") -> int:
@@ -298,6 +300,7 @@ class Facts:
         found = {"usage_usec": 0, "nr_periods": 0, "nr_throttled": 0}
         cgroups = tree.of_pod(pod.metadata.uid) if tree else ()
         if not tree or not cgroups:
+            self.spared(pod)
             raise Wrong(f"no cgroup of pod {pod.key}", "the pod to run on a node", "look at the pod's status")
         node = self._cluster.node(pod.spec.node_name)
         for cgroup in cgroups:
@@ -309,6 +312,35 @@ class Facts:
                 found["usage_usec"] = used
         self._note("cpu.stat", pod.key, found)
         return found
+
+    def spared(self, pod: Pod, hint: str = "") -> None:
+        """Require that the kernel killed no container of a pod for memory.
+
+        Raises:
+            Wrong: it killed one; the message names the limit that was reached.
+        """
+        for status in [*pod.status.init_container_statuses, *pod.status.container_statuses]:
+            ended = (status.last_state.get("terminated") or status.state.get("terminated") or {}).get("reason")
+            if ended == "OOMKilled":
+                raise Wrong(
+                    f"{status.name} of {pod.metadata.name} was OOM-killed{self.limit_reached(pod)}",
+                    f"{pod.metadata.name} running on",
+                    hint or "a limit needs room above the use of the containers",
+                )
+
+    def limit_reached(self, pod: Pod) -> str:
+        """Return at which limit of its own the kernel last killed a process of a pod, in words; "" = at none."""
+        uid, log = pod.metadata.uid, "\n".join(self.kernel_log(pod.spec.node_name)).replace("_", "-")
+        kills = re.findall(
+            r"\bmemory: usage \d+kB, limit (\d+)kB(?:(?!memory: usage).)*?oom-memcg=([^,]+),task-memcg=([^,]+)",
+            log,
+            re.DOTALL,
+        )
+        limit, where, victim = next((kill for kill in reversed(kills) if uid in kill[2]), ("0", "", ""))
+        if uid not in where:
+            return ""
+        counted = "" if where == victim else " for the whole pod, with its pause container"
+        return f" at its own limit of {int(limit) // 1024} MiB{counted}"
 
     def burst_times(self, pod: Pod, container: str = "main") -> list[float]:
         """Return the duration in seconds of each burst of a container's workload so far."""
@@ -448,6 +480,15 @@ class Facts:
             hint=hint or "look at the pod's status and events; a node that just started it needs some seconds",
             credit=credit,
         )
+        for status in pod.status.container_statuses:
+            ended = (status.last_state.get("terminated") or {}).get("reason")
+            self.expect(
+                (status.state.get("waiting") or {}).get("reason") != "CrashLoopBackOff",
+                found=f"{status.name} of {pod.metadata.name} ends again and again, last {ended}",
+                expected="containers that run on",
+                hint=f"why does {status.name} end? Every container of the pod must run, also one that you added",
+                credit=credit,
+            )
         pending = next((c for c in pod.status.conditions if c.type == "PodResizePending"), None)
         if pending is not None:
             raise Wrong(

@@ -1,4 +1,4 @@
-"""Grades journals in a separate process of bounded memory and time, without access to the caller's variables.
+"""Grades journals in a separate process of bounded memory and processor time, without access to the caller's variables.
 
 `python -I` starts a server, which imports the kit and nothing of the caller's. It forks a child for each request:
 replays cannot affect each other, and the kit is imported once for all checks of a learner. The server ends when its
@@ -30,7 +30,10 @@ from kitlib.lab.grader import Grade, grade_journal
 from kitlib.lab.room import VARIABLE
 from kitlib.study.line_process import close, exchange
 
-_SECONDS = 120
+SECONDS = 60.0
+"""Processor time that one replay may use: solutions take 0.2 to 5 s, a day of restarts 2 s."""
+_CLOCK = 10.0
+"""The limit by the clock as a multiple of the processor time."""
 _SLOW = 3.0
 """Seconds after which the learner is told to wait; a single check takes one."""
 _START = "import sys; sys.path.insert(0, sys.argv[1]); from kitlib.lab.grading_server import main; main()"
@@ -43,7 +46,7 @@ def grade_apart(
     tasks: tuple[str, ...] = (),
     ground: Ground = SIMULATED,
     *,
-    timeout: float = _SECONDS,
+    seconds: float = SECONDS,
 ) -> Grade:
     """Run `grade_journal` in a separate process; in a browser, in this one.
 
@@ -52,15 +55,15 @@ def grade_apart(
         journal: the learner's actions, in order.
         tasks: keys of the tasks to grade; () = all.
         ground: the conditions under which the lab was done.
-        timeout: seconds that the replay may take.
+        seconds: processor time that the replay may use.
 
     Raises:
-        KitError: the grader could not run, or exceeded the timeout.
+        KitError: the grader could not run, or used more processor time.
     """
     if sys.platform == "emscripten":
         return grade_journal(folder, json.loads(json.dumps(journal, default=str)), tasks, ground)
     with _patience():
-        return convert(_replayed(folder, journal, ground, timeout, tasks=tasks), Grade)
+        return convert(_replayed(folder, journal, ground, seconds, tasks=tasks), Grade)
 
 
 @contextmanager
@@ -89,7 +92,7 @@ def _busy() -> str:
 
 
 def look_apart(
-    folder: LabFolder, journal: list[dict[str, Any]], ground: Ground = SIMULATED, *, timeout: float = _SECONDS
+    folder: LabFolder, journal: list[dict[str, Any]], ground: Ground = SIMULATED, *, seconds: float = SECONDS
 ) -> str:
     """Run `look.shown` in a separate process and return the cluster after a journal, as text.
 
@@ -97,23 +100,24 @@ def look_apart(
         folder: the lab.
         journal: the learner's actions, in order.
         ground: the conditions under which the lab was done.
-        timeout: seconds that the replay may take.
+        seconds: processor time that the replay may use.
 
     Raises:
-        KitError: the grader could not run, or exceeded the timeout.
+        KitError: the grader could not run, or used more processor time.
     """
-    return str(_replayed(folder, journal, ground, timeout, look=True)["shown"])
+    return str(_replayed(folder, journal, ground, seconds, look=True)["shown"])
 
 
 def _replayed(
-    folder: LabFolder, journal: list[dict[str, Any]], ground: Ground, timeout: float, **wanted: Any
+    folder: LabFolder, journal: list[dict[str, Any]], ground: Ground, seconds: float, **wanted: Any
 ) -> dict[str, Any]:
     request = {
         "lab": str(folder.path),
         "seed": folder.seed,
         "journal": journal,
         "ground": msgspec.to_builtins(ground),
-        "timeout": timeout,
+        "seconds": seconds,
+        "clock": _CLOCK * seconds,
         **wanted,
     }
     answer = _asked(json.dumps(request, default=str).encode())

@@ -1,4 +1,7 @@
-"""The process that grades journals for `grading_process`: one child per request, of bounded memory and time.
+"""The process that grades journals for `grading_process`: one child per request, of bounded memory and processor time.
+
+On a busy machine a right solution may wait minutes for a processor, so the limit is one of processor time. A second
+limit, by the clock, ends a child that waits for something else.
 
 It imports the kit and nothing of its caller's, forks for each request, and ends when its caller ends, or after a while
 without requests. Without `fork` it answers one request.
@@ -79,10 +82,21 @@ def _forked(request: bytes) -> str:
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if not code:
         return said.decode()
-    late = code == -signal.SIGALRM
-    return json.dumps(
-        {"ended": f"the check took longer than {_timeout(request):g} s" if late else f"the grader ended with {code}"}
-    )
+    return json.dumps({"ended": _why(code, *_limits(request))})
+
+
+def _why(code: int, seconds: float, clock: float) -> str:
+    """Return why a child ended with an exit code other than 0."""
+    if code == -signal.SIGPROF:
+        return (
+            f"the check used more than {seconds:g} s of processor time to replay the actions; lab.reset() starts again"
+        )
+    if code == -signal.SIGALRM:
+        return (
+            f"the check took longer than {clock:g} s, but used less than {seconds:g} s of processor time: "
+            "it waited; check again when the machine is less busy"
+        )
+    return f"the grader ended with {code}"
 
 
 def _serve(request: bytes, outward: int) -> NoReturn:
@@ -92,9 +106,11 @@ def _serve(request: bytes, outward: int) -> NoReturn:
         nowhere = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(nowhere, stream)
-        # SIGALRM keeps its default action, which ends the process inside C code too; the parent recognizes the signal.
+        # The signals keep their default action, which ends the process inside C code too; the parent recognizes them.
         # A timer of 0 would be disarmed.
-        signal.setitimer(signal.ITIMER_REAL, max(_timeout(request), 1e-3))
+        seconds, clock = _limits(request)
+        signal.setitimer(signal.ITIMER_PROF, max(seconds, 1e-3))
+        signal.setitimer(signal.ITIMER_REAL, max(clock, 1e-3))
         answer = _answer(request).encode()
         while answer:
             answer = answer[os.write(outward, answer) :]
@@ -104,8 +120,10 @@ def _serve(request: bytes, outward: int) -> NoReturn:
         os._exit(code)
 
 
-def _timeout(request: bytes) -> float:
-    return float(json.loads(request)["timeout"])
+def _limits(request: bytes) -> tuple[float, float]:
+    """Return the seconds of processor time that a replay may use, and those by the clock that it may take."""
+    asked = json.loads(request)
+    return float(asked["seconds"]), float(asked["clock"])
 
 
 def _answer(request: bytes) -> str:

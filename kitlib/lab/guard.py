@@ -30,7 +30,8 @@ about (`about` of the task): that takes the points of this task.
 
 An opened request may grow. It may become smaller only if the lab says so (`smaller`), since a pod with a request below
 its use is slowed down, evicted and killed first, and its neighbours pay for it. A request of the pod as a whole
-(spec.resources) that is at least the sum of before replaces those that its containers no longer have.
+(spec.resources) that is at least the sum of before replaces those that its containers no longer have. A limit of the
+pod as a whole that is the sum of before is no change, since the kubelet has given the pod's cgroup this limit already.
 
 Only objects that the learner wrote are compared, so what controllers, scheduler and kubelets change is never an
 accusation. A native sidecar counts as the container that it was before. A new annotation is a note, unless its key
@@ -144,9 +145,16 @@ class LabGuard:
         for key in self._last:
             if found := self._left_over(key):
                 yield RefusedChange(found, self._way_out(key))
+        for key, changes in self._of.items():
+            is_default = any(to_dict(change.object).get("globalDefault") for change in changes)
+            if key[0] == "PriorityClass" and is_default and not self._is_first(key):
+                found = f"{_said(key)} is the default of all new pods (globalDefault), also of other teams"
+                yield RefusedChange(found, "name the class in the pod instead; lab.reset() starts again")
 
     def _targets(self, entry: Mapping[str, Any]) -> Iterator[Key]:
         """Yield the objects that an action of the journal names."""
+        if entry["action"] == "bind":  # a Binding may bring labels and annotations
+            yield "Pod", str(entry.get("namespace", "default")), str(entry.get("name"))
         if entry["action"] not in _ON_OBJECTS:
             return
         # Applies of a text without objects stand in older journals with an empty list.
@@ -219,7 +227,7 @@ class LabGuard:
         for resource in ("cpu", "memory"):
             if self._may_shrink(key, resource):
                 continue
-            if less := _smaller(_requests(before, resource), _requests(now, resource)):
+            if less := _smaller(_amounts(before, "requests", resource), _amounts(now, "requests", resource)):
                 name, old, new = less
                 place = f"spec.containers.{name}.resources" if name else "spec.resources"
                 return f"{place}.requests.{resource} is {new or 'missing'}, less than the {old} of before"
@@ -262,7 +270,8 @@ class LabGuard:
                 restart = (*path[:-1], _RESTARTED)
                 if path[0] == "metadata" or any(_matches(pattern, restart, added) for pattern in opened):
                     continue
-            if not any(_matches(pattern, path, added) for pattern in opened) or _is_systems(path, now):
+            is_open = any(_matches(pattern, path, added) for pattern in opened) and not _is_systems(path, now)
+            if not is_open and not _is_same_limit(path, before, now):
                 yield path
 
     def _by(self, key: Key, change: ObjectChange) -> str:
@@ -397,13 +406,29 @@ def _view(obj: KubeObject) -> dict[str, Any]:
     return view
 
 
-def _requests(view: Any, resource: str) -> dict[str, Quantity]:
-    """Return the requests of a resource in a pod's view, by container; "" = the pod as a whole."""
+def _is_same_limit(path: Path, before: Any, now: Any) -> bool:
+    """Return whether a limit is only written at the pod, too, or there instead of at its one container."""
+    if path[-3:-1] != ("resources", "limits"):
+        return False
+    old, new = (_amounts(view, "limits", path[-1]) for view in (before, now))
+    if "" in old or "" not in new or old.keys() != _containers(before) or new[""] != sum(old.values(), Quantity(0)):
+        return False
+    return "containers" not in path or len(old) == 1
+
+
+def _containers(view: Any) -> set[str]:
+    spec = view["spec"]
+    containers = ((spec.get("template") or {}).get("spec") or spec).get("containers")
+    return set(containers) if isinstance(containers, dict) else set()
+
+
+def _amounts(view: Any, kind: str, resource: str) -> dict[str, Quantity]:
+    """Return the requests or limits of a resource in a pod's view, by container; "" = the pod as a whole."""
     spec = view["spec"]
     spec = (spec.get("template") or {}).get("spec") or spec
     containers = spec.get("containers")
     owners = {"": spec, **(containers if isinstance(containers, dict) else {})}
-    found = {name: ((one.get("resources") or {}).get("requests") or {}).get(resource) for name, one in owners.items()}
+    found = {name: ((one.get("resources") or {}).get(kind) or {}).get(resource) for name, one in owners.items()}
     return {name: amount for name, amount in found.items() if isinstance(amount, Quantity)}
 
 

@@ -33,7 +33,7 @@ from kitlib.lab.launch import course_source, in_course
 from kitlib.lab.moved import plain
 from kitlib.lab.prediction import Answer, Prediction, Reveal
 from kitlib.lab.progress import Progress, record_grade
-from kitlib.lab.score import Score, hint_cost, score
+from kitlib.lab.score import Score, hint_cost, score, solved_in_one
 from kitlib.lab.tables import Table, pods_table
 from kitlib.lab.tally import Tally
 from kitlib.lab.variant import check_seed, learners_seed
@@ -326,10 +326,12 @@ class Lab:
         return self.cluster.node(name or self.cluster.list("Node")[0].metadata.name)
 
     def certificate(self, name: str) -> Certificate | str:
-        """Return a page with the result once every task is solved; an instructor confirms and signs it."""
+        """Return a page with the result once one attempt solves every task; an instructor confirms and signs it."""
         reached = self.score
         if reached.best + reached.cost < reached.of:
             return f"Not yet: {reached.best:g} of {reached.of:g} points. lab.check() says what is missing."
+        if not solved_in_one(self._progress, self.name, self._folder.definition):
+            return "Not yet: the tasks are solved in different attempts, and a certificate needs one that solves all."
         return Certificate(unsigned(name, self.name, reached.of, self.seed))
 
     def call_for_help(self, wanted: bool = True) -> str:
@@ -396,8 +398,10 @@ class Lab:
 
     def _how(self) -> str:
         """Return the steps with kubectl and in Python, as one paragraph."""
-        steps = ". ".join(map(str, self._folder.definition.commands()))
-        return f"{steps}. In a cell, `%%kubectl replace --force -f -` takes the manifests below it." if steps else ""
+        ways = self._folder.definition.commands()
+        steps, force = ". ".join(map(str, ways)), "replace --force"
+        command = force if any(force in way.kubectl for way in ways) else "apply"
+        return f"{steps}. In a cell, `%%kubectl {command} -f -` takes the manifests below it." if steps else ""
 
     def _refused(self) -> str:
         """Return the refusals of the host of the lab's real nodes."""

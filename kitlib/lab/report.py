@@ -2,12 +2,13 @@
 
 Each learner's file is `NAME.jsonl` or `NAME/progress.jsonl` in the collected folder; in the folders `submitted` and
 `autograded` of an nbgrader course, a learner has one file for each assignment, `NAME/LAB/progress.jsonl`.
-`kitlib.lab.submissions` takes the best check of each task of the course, limited to the task's points. Without a
-replay these are the learners' claims; with one, only confirmed points count. Predictions give no points. The cost of
-hints (`hint_cost` of lab.toml, KITLIB_HINT_COST) is subtracted from the total. A file that is refused has a row without
-points and the reason; the other rows are not affected. Each learner is a point of a sweep: a room is graded in several
-processes, and a file that ends its process is one bad row. Remarks name files and work that an instructor should check
-(`kitlib.lab.remarks`).
+`kitlib.lab.submissions` takes the best check of each task of the course, limited to the task's points. Tasks of a lab
+may be solved in different attempts: points count what a learner has shown, once. A certificate asks for more: one
+attempt that solves all tasks. Without a replay these are the learners' claims; with one, only confirmed points count.
+Predictions give no points. The cost of hints (`hint_cost` of lab.toml, KITLIB_HINT_COST) is subtracted from the total.
+A file that is refused has a row without points and the reason; the other rows are not affected. Each learner is a point
+of a sweep: a room is graded in several processes, and a file that ends its process is one bad row. Remarks name files
+and work that an instructor should check (`kitlib.lab.remarks`).
 """
 
 from __future__ import annotations
@@ -349,7 +350,8 @@ def _not_confirmed(rows: list[LearnerRow]) -> str:
     items = "".join(
         f"<li>{html.escape(f'{row.learner}: {text}')}</li>" for row in rows for text in row.not_confirmed or ()
     )
-    return f"<h2>Not confirmed by a replay</h2><ul>{items}</ul>" if items else "<p>A replay confirmed every point.</p>"
+    said = f"<h2>Not confirmed by a replay</h2><ul>{items}</ul>" if items else "<p>A replay confirmed every point.</p>"
+    return f"{said}<p>{BEST}</p>"
 
 
 def _refused(rows: list[LearnerRow]) -> str:
@@ -363,6 +365,9 @@ def _remarks(rows: list[LearnerRow]) -> str:
     return (f"<h2>Remarks</h2><ul>{items}</ul>" if items else "") + faith
 
 
+BEST = (
+    "Each task counts with its best attempt, replayed by itself. A certificate needs one attempt that solves all tasks."
+)
 GOOD_FAITH = "No file names an account of a hub: the names are of good faith."
 
 

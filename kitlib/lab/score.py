@@ -6,6 +6,7 @@ labs; the default is 0.
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import dataclass
 
@@ -53,6 +54,16 @@ def hint_cost(definition: Definition) -> float:
     if not 0 <= cost < float("inf"):
         raise KitError(f"KITLIB_HINT_COST: must be a non-negative number of points, got {given!r}")
     return cost
+
+
+def solved_in_one(progress: Progress, lab: str, definition: Definition) -> bool:
+    """Return whether checks of one attempt, which is a variant with a journal, solved every task."""
+    solved: dict[str, set[str]] = {}
+    for entry in progress.entries(lab):
+        if entry.kind == "check" and entry.points >= entry.of:
+            attempt = json.dumps([entry.details.get(key) for key in ("ground", "journal")], sort_keys=True, default=str)
+            solved.setdefault(attempt, set()).add(entry.task)
+    return any({task.key for task in definition.tasks} <= tasks for tasks in solved.values())
 
 
 def score(progress: Progress, lab: str, definition: Definition) -> Score:

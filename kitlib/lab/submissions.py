@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -139,7 +140,8 @@ def entries(path: Path) -> list[Submitted]:
 def _entries(path: Path) -> tuple[list[Submitted], list[str]]:
     """Return the valid lines, and the problems of the others."""
     reads, unfinished = decoder(Submitted), ""
-    lines, found, problems = content(path).split(b"\n"), list[Submitted](), list[str]()
+    # editors of Windows write a byte order mark
+    lines, found, problems = content(path).removeprefix(BOM_UTF8).split(b"\n"), list[Submitted](), list[str]()
     if len(lines) > MAX_ENTRIES:
         raise KitError(f"the file has {len(lines)} lines, but at most {MAX_ENTRIES} are allowed")
     for number, line in enumerate(lines, start=1):
@@ -189,7 +191,8 @@ def read(*paths: Path) -> Submission:
             if entry.details.check_changed:
                 changed.add(entry.lab)
             known = checks.get((entry.lab, entry.task))
-            if known is None or entry.points > known.points:
+            # of equal ones the last: an earlier one may be of older checks
+            if known is None or entry.points >= known.points:
                 checks[entry.lab, entry.task] = entry
     more = [f"{len(problems) - MAX_PROBLEMS} more problems"] if len(problems) > MAX_PROBLEMS else []
     return Submission(

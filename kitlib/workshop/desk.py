@@ -18,7 +18,7 @@ from kitlib.lab.grading_process import look_apart
 from kitlib.lab.lessons import content
 from kitlib.workshop.votes import RoomQuestion, Votes
 
-LOOK_SECONDS = 20.0
+LOOK_SECONDS = 10.0
 """Timeout of the replay of a learner's journal in seconds."""
 
 
@@ -141,7 +141,7 @@ class Desk:
         if file is None:
             raise KitError(f"learner {account[:80]!r} has not run anything yet")
         moment = look.newest(file)
-        text = look_apart(look.source(moment), moment.journal, moment.ground, timeout=LOOK_SECONDS)
+        text = look_apart(look.source(moment), moment.journal, moment.ground, seconds=LOOK_SECONDS)
         return f"{moment.lab}, variant {moment.ground.seed}\n\n{text}"
 
     def collect(self) -> str:

@@ -1,6 +1,6 @@
 """The pod is Guaranteed because of what it asks for, its containers run, and the kernel was told so."""
 
-from kitlib.api.podresources import pod_limits, pod_requests
+from kitlib.api.podresources import containers_of, pod_limits, pod_requests
 from kitlib.kubelet.util.memory_files import MEMORY_LIMIT
 from kitlib.lab import Checks, Experiment, Facts, Wrong
 
@@ -12,10 +12,10 @@ def guaranteed(facts: Facts) -> None:
     pod = facts.pod(facts.variant.pod)
     if pod.status.qos_class != "Guaranteed":
         why_not(facts, pod)
-    server = next((c for c in pod.spec.containers if c.name == "server"), None)
+    server = next((c for c in containers_of(pod) if c.name == "server"), None)
     facts.expect(
         server is not None,
-        found=f"containers {[c.name for c in pod.spec.containers]}",
+        found=f"containers {[c.name for c in containers_of(pod)]}",
         expected=f"the containers server and {facts.variant.side}, both",
         hint="taking a container away changes the class, but the team needs it: give it resources instead",
     )
@@ -27,7 +27,7 @@ def guaranteed(facts: Facts) -> None:
         hint="raise the request to the limit, or lower the limit, but not below what the server needs",
         credit=0.5,
     )
-    for status in pod.status.container_statuses:
+    for status in [*pod.status.init_container_statuses, *pod.status.container_statuses]:
         ended = status.last_state.get("terminated") or status.state.get("terminated") or {}
         facts.expect(
             "running" in status.state and not status.restart_count,
@@ -47,7 +47,7 @@ def left_for(pod, server) -> int:
     if own is not None:
         return own.milli_value()
     whole = pod_requests(pod).get("cpu")
-    others = [c.resources.requests["cpu"].milli_value() for c in pod.spec.containers if "cpu" in c.resources.requests]
+    others = [c.resources.requests["cpu"].milli_value() for c in containers_of(pod) if "cpu" in c.resources.requests]
     return whole.milli_value() - sum(others) if whole is not None else 0
 
 

@@ -66,9 +66,11 @@ def problems_of(facts: Facts, pod) -> list[tuple[bool, str]]:
 def tomorrow(facts: Experiment) -> None:
     """The pod waits for its node while that is cordoned, and runs there afterwards, where its work gets the CPU.
 
-    The other team's pod is stopped meanwhile, so that a rule about it cannot replace one about the node.
+    The other team's pod is stopped meanwhile, and another node is as large and has the same taint, but no fast disk, so
+    that neither a rule about that pod nor a large request can replace one about the node.
     """
     name = facts.variant.pod
+    facts.add_node_like(NODE, "large-1", without="disk")
     facts.delete("Pod", facts.variant.other)
     facts.patch("Node", NODE, {"spec": {"unschedulable": True}})
     facts.make_again(name, 10, main="cpu=1 memory=20Mi")

@@ -71,7 +71,7 @@ def rules(facts: Facts) -> None:
 
 @checks.again("rules", "two more replicas")
 def two_more(facts: Experiment) -> None:
-    """Two more pods of the same manifest find places, and each zone has three of the six."""
+    """Two more pods of the same manifest find places; each zone has three of the six, and each node has one."""
     v = facts.variant
     for name in (f"{v.app}-5", f"{v.app}-6"):
         facts.apply(facts.manifest(f"{v.app}-4", new_name=name))
@@ -83,6 +83,14 @@ def two_more(facts: Experiment) -> None:
         found=f"pods by zone: {dict(where)}",
         expected="three in each zone",
         hint="a zone or host that the manifest names holds for one replica: let the rules choose for each of them",
+    )
+    used = {facts.pod(f"{v.app}-{n}").spec.node_name for n in range(1, 7)}
+    empty = sorted(node.metadata.name for node in facts.nodes() if node.metadata.name not in used)
+    facts.expect(
+        not empty,
+        found=f"no replica on {', '.join(empty)}",
+        expected="at least one on every node",
+        hint="the rule over hosts has no effect: an affinity that is stronger, or names hosts, puts pods together",
     )
     facts.expect(
         facts.pod(f"{v.app}-4").spec.node_name == f"{v.b}-1",

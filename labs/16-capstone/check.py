@@ -164,8 +164,25 @@ def urgent(facts: Facts) -> None:
 
 @checks.again("report", "the report is made again")
 def report_again(facts: Experiment) -> None:
-    facts.make_again(facts.variant.report, 15, main="cpu=1 memory=20Mi")
-    pod = facts.runs(facts.variant.report, "does its manifest lead it to data-1 by itself?")
+    """It waits while data-1 is full, although a new node has room, and runs on data-1 afterwards."""
+    name = facts.variant.report
+    made = facts.manifest(name, main="cpu=1 memory=20Mi")
+    facts.delete("Pod", name)
+    facts.add_node_like("app-1", "app-2")
+    facts.neighbour("data-1", "memory=20Mi", "visitor", cpu=f"{facts.free_cpu('data-1')}m")
+    facts.apply(made)
+    facts.let_pass(10)
+    elsewhere = facts.pod(name).spec.node_name
+    facts.delete("Pod", "visitor")
+    facts.delete("Node", "app-2")
+    facts.expect(
+        not elsewhere,
+        found=f"{name} on {elsewhere} while data-1 is full",
+        expected=f"{name} waits for data-1",
+        hint="a preference, or a request that fits nowhere else today, does not keep it away from other nodes",
+    )
+    facts.let_pass(15)
+    pod = facts.runs(name, "does its manifest lead it to data-1 by itself?")
     facts.expect(pod.spec.node_name == "data-1", found=f"it is on {pod.spec.node_name}", expected="data-1")
     hint = "the pod needs at least 1 CPU: a CPU limit below that throttles it, whatever the pod requests"
     facts.gets_cpu(pod.name, 1000, "1 CPU", hint)

@@ -16,19 +16,22 @@ MIB = 2**20
 def stable(facts: Facts) -> None:
     pod = facts.pod(facts.variant.pod)
     same_files(facts, pod)
-    facts.needs_to_run(pod)
+    if pod.status.phase != "Running":
+        facts.needs_to_run(pod)
     status = next((s for s in pod.status.container_statuses if s.name == "main"), None)
     if status is None:
         raise Wrong("no container main", "the container main to run", "the container keeps its name; lab.reset()")
     ended = status.last_state.get("terminated") or {}
     ran = facts.seconds_since(status.state["running"].get("startedAt")) if "running" in status.state else 0.0
     if ran >= SECONDS:
+        facts.needs_to_run(pod)
         holds_its_files(facts, pod)
         return
     facts.kernel_log(pod.spec.node_name)
     if ended.get("reason") == "OOMKilled" or "running" not in status.state:
+        since = f"; it has run for {ran:.0f} s since" if ran else ""
         raise Wrong(
-            f"{status.restart_count} restarts, last {ended.get('reason', 'not started')}",
+            f"{status.restart_count} restarts, last {ended.get('reason', 'not started')}{since}",
             "a minute without a restart",
             f"{facts.variant.heap} MiB that it keeps and {facts.variant.files} MiB of files: what of it is memory?",
         )

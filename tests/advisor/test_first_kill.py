@@ -26,17 +26,22 @@ def outcome():
 
 def test_the_pod_that_grew_is_not_the_one_that_dies(outcome):
     assert outcome.killed == "cache" != kill.GROWING.name
-    assert "Killed process" in outcome.log and "oom_score_adj:988" in outcome.log
+    assert "Killed process" in outcome.log and "oom_score_adj:1000" in outcome.log
 
 
 def test_the_ranking_is_the_kernels_and_names_the_victim_first(outcome):
     assert [(rank.name, rank.adj) for rank in outcome.ranking] == [
-        ("cache", 988),
-        ("db", 610),
-        ("log", 1000),
+        ("cache", 1000),
+        ("db", 641),
+        ("log", 988),
         ("web", -997),
     ]
     assert outcome.ranking[0].name == outcome.killed
+
+
+def test_the_scene_does_not_answer_the_questions_of_notebook_05(outcome):
+    shown = {number for rank in outcome.ranking for number in (rank.adj, rank.uses, rank.points)}
+    assert outcome.ranking[0].qos == "BestEffort" and not shown & {610, 500}, "there a Burstable pod dies"
 
 
 def test_the_pods_fit_until_one_grows():
@@ -61,8 +66,8 @@ def test_a_score_that_the_machine_did_not_let_the_kubelet_lower_is_explained(out
     ("guess", "says"),
     [
         ("cache", "Right: cache is killed."),
-        ("db", "Not db: it grew, but its request gives it an oom_score_adj of 610."),
-        ("log", "Not log: BestEffort has the worst oom_score_adj, 1000, but log uses 20 MiB only."),
+        ("db", "Not db: it grew, but its request gives it an oom_score_adj of 641."),
+        ("log", "Not log: its small request gives it an oom_score_adj of 988, but it uses 20 MiB only."),
         ("web", "Not web: a Guaranteed pod has an oom_score_adj of -997: it goes last."),
     ],
 )

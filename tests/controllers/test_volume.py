@@ -68,6 +68,19 @@ def test_a_claim_waits_for_its_first_pod_and_its_volume_is_on_the_pods_node():
     assert terms[0].match_expressions[0].values == [cluster.pod("a").spec.node_name]
 
 
+def test_a_selected_node_that_does_not_exist_is_selected_again():
+    cluster = hollow(1)
+    waiting = claim(storageClassName="local")
+    waiting["metadata"]["annotations"] = {"volume.kubernetes.io/selected-node": "node-9"}
+    cluster.apply([storage_class("local", mode="WaitForFirstConsumer"), waiting])
+    cluster.advance(1)
+    assert ("ProvisioningFailed", 'node "node-9" not found') in told(cluster, "PersistentVolumeClaim")
+    assert phase(cluster, "pvc", "c") == "Pending"
+    cluster.apply([using("a", "c")])
+    cluster.advance(1)
+    assert phase(cluster, "pvc", "c") == "Bound"
+
+
 WAITING = (
     "Waiting for a volume to be created either by the external provisioner '{}' or manually by the system "
     "administrator. "

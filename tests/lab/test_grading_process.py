@@ -53,18 +53,22 @@ def test_what_a_check_changes_is_gone_with_its_child(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("does", "why"),
+    ("does", "why", "seconds", "clock"),
     [
-        ("os.kill(os.getpid(), signal.SIGKILL)", "the grader ended with -9"),
-        ("os._exit(3)", "the grader ended with 3"),
-        ("time.sleep(600)", "the check took longer than 0.2 s"),
-        ("while True: pass", "the check took longer than 0.2 s"),
-        ("raise SystemExit", "the grader ended with 1"),
+        ("os.kill(os.getpid(), signal.SIGKILL)", "the grader ended with -9", 60, 10),
+        ("os._exit(3)", "the grader ended with 3", 60, 10),
+        ("time.sleep(600)", "the check took longer than 1 s, but used less than 60 s of processor time", 60, 1 / 60),
+        ("while True: pass", "the check used more than 0.2 s of processor time", 0.2, 3000),
+        ("raise SystemExit", "the grader ended with 1", 60, 10),
     ],
 )
-def test_a_check_that_ends_its_process_is_one_refusal(tmp_path: Path, does: str, why: str) -> None:
+def test_a_check_that_ends_its_process_is_one_refusal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, does: str, why: str, seconds: float, clock: float
+) -> None:
+    monkeypatch.setattr(grading_process, "_CLOCK", clock)
     with pytest.raises(KitError, match=f"lab {tmp_path.name}: {why}"):
-        grade_apart(folder(tmp_path, does), [], timeout=0.2 if "0.2" in why else 60)
+        grade_apart(folder(tmp_path, does), [], seconds=seconds)
+    monkeypatch.undo()
     assert not grade_apart(FIRST, []).touched, "the next one is graded"
 
 

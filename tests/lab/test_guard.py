@@ -137,6 +137,12 @@ CASES = [
         lambda c: c.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "n"}}),
         "",
     ),
+    (
+        "a class that is the default of all pods",
+        {"new": ["PriorityClass"]},
+        lambda c: c.apply({**CLASS, "globalDefault": True}),
+        "PriorityClass mine is the default of all new pods",
+    ),
     ("a label of a node, changed and put back", {}, there_and_back, "Node n: metadata.labels.zone is no longer"),
     ("a taint went", {}, lambda c: c.patch("Node", "n", {"spec": {"taints": None}}), "Node n: spec.taints"),
     ("a node was cordoned", {}, lambda c: c.cordon("n"), "Node n: spec.unschedulable"),

@@ -6,7 +6,7 @@ from kitlib.api.errors import KitError
 from kitlib.lab.definition import LabFolder
 from kitlib.lab.launch import in_course
 from kitlib.lab.progress import Progress
-from kitlib.lab.score import score
+from kitlib.lab.score import score, solved_in_one
 
 NAME = "make-it-guaranteed"
 DEFINITION = LabFolder.read(in_course("labs", NAME)).definition
@@ -38,3 +38,13 @@ def test_hints_are_free_unless_the_instructor_says_so(tmp_path, monkeypatch):
     monkeypatch.setenv("KITLIB_HINT_COST", "much")
     with pytest.raises(KitError, match="KITLIB_HINT_COST: must be a non-negative number"):
         made(tmp_path)
+
+
+@pytest.mark.parametrize(("journals", "once"), [(("a", "a"), True), (("a", "b"), False)])
+def test_tasks_of_different_attempts_give_points_and_no_certificate(tmp_path, journals, once):
+    checks = [("check", t.key, t.points, {"journal": [j]}) for t, j in zip(DEFINITION.tasks, journals, strict=True)]
+    progress = Progress(tmp_path)
+    for kind, task, points, details in checks:
+        progress.record(kind, NAME, task, points, points, **details)
+    assert score(progress, NAME, DEFINITION).best == 3
+    assert solved_in_one(progress, NAME, DEFINITION) is once

@@ -277,3 +277,10 @@ def test_a_file_of_its_own_counts_and_no_assignment_beside_it(tmp_path: Path) ->
 def test_no_file_at_all_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(KitError, match="no progress files"):
         read_learners(tmp_path)
+
+
+def test_of_equal_checks_the_last_counts_and_a_byte_order_mark_costs_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "ann.jsonl"
+    file.write_bytes("\ufeff".encode() + journal({"action": "old"}) + journal({"action": "new"}))
+    found = submissions.read(file)
+    assert not found.problems and b"new" in bytes(found.checks[LAB, "guaranteed"].details.journal)

@@ -174,6 +174,9 @@ class APIServer:
             raise NotFound(self.store.kinds.of(made).qualified, made.name)
         kind, old = self.store.kinds.of(made), self._as_asked(old, made)
         check_preconditions(made, old, kind)
+        if old.metadata.deletion_timestamp:  # no update removes it. Source: ValidateObjectMetaAccessorUpdate
+            made.metadata.deletion_timestamp = old.metadata.deletion_timestamp
+            made.metadata.deletion_grace_period_seconds = old.metadata.deletion_grace_period_seconds
         set_defaults(made)
         check_size(made)
         made = self._changed(made, old, subresource)

@@ -267,6 +267,9 @@ class PersistentVolumeController(Controller):
         if provisioner == PROVISIONER:
             chosen = annotations.get(SELECTED_NODE, "")
             node: Node | None = self.api.store.find(Node, chosen, copy=False) if chosen else None
+            if chosen and node is None:
+                self._select_again(current, chosen)
+                return
             provision(self, current, storage_class, node)
             return
         message = (
@@ -275,6 +278,15 @@ class PersistentVolumeController(Controller):
             "correctly registered."
         )
         self.event(current, "Normal", "ExternalProvisioning", message)
+
+    def _select_again(self, claim: PersistentVolumeClaim, node: str) -> None:
+        """Remove a selected node that does not exist, so that the scheduler selects one again.
+
+        Source: provisionVolumeErrorHandling, rescheduleProvisioning of sig-storage-lib-external-provisioner.
+        """
+        self.event(claim, "Warning", "ProvisioningFailed", f'node "{node}" not found')
+        del claim.metadata.annotations[SELECTED_NODE]
+        self.api.store.update(claim)
 
     # Volumes.
 

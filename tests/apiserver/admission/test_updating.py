@@ -91,6 +91,16 @@ def test_no_finalizer_is_added_to_what_is_being_deleted() -> None:
     )
 
 
+def test_no_update_takes_a_deletion_back() -> None:
+    api = APIServer()
+    made = stored(api, "ConfigMap", "v1", data={})
+    made["metadata"]["finalizers"] = ["a.example/f"]
+    api.update(from_dict(made))
+    api.delete("ConfigMap", "x", "default")
+    api.update(from_dict({**made, "metadata": {**made["metadata"], "resourceVersion": ""}}))
+    assert api.store.get("ConfigMap", "x", "default").metadata.deletion_timestamp is not None
+
+
 @pytest.mark.parametrize(
     ("owner", "expected"),
     [
