@@ -89,7 +89,8 @@ def sync_revision(controller: Controller, owner: Any, revisions: Sequence[Contro
     Source: getStatefulSetRevisions, controlledHistories.
     """
     data = data_of(owner.spec.template)
-    equal = [revision for revision in revisions if revision.data == data]
+    # clusters that an earlier version stored have revisions without the empty fields
+    equal = [one for one in revisions if one.data == data or _as_go_writes(one.data, "") == data]
     number = max((revision.revision for revision in revisions), default=0) + 1
     if equal:
         newest = equal[-1]

@@ -6,6 +6,7 @@ from kitlib.api.core import PodTemplateSpec
 from kitlib.api.serialize import from_dict
 from kitlib.apiserver.http.protobuf import encode_object
 from kitlib.controllers.history import data_of
+from tests.controllers.builders import hollow, workload
 
 _CPU = {"resource": "limits.cpu", "containerName": "c"}
 _CLAIM = {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
@@ -47,3 +48,16 @@ def test_the_data_of_a_revision_have_the_bytes_that_clients_compare() -> None:
     """Source: daemon Match, which finds the current revision by its bytes."""
     data = data_of(from_dict(TEMPLATE, PodTemplateSpec))
     assert GO.encode() in encode_object({"apiVersion": "apps/v1", "kind": "ControllerRevision", "data": data})
+
+
+def test_a_revision_that_an_earlier_version_stored_is_still_current() -> None:
+    cluster = hollow(1)
+    cluster.apply(workload("DaemonSet"))
+    (revision,) = cluster.list("ControllerRevision")
+    del revision.data["spec"]["template"]["spec"]["containers"][0]["resources"]
+    cluster.api.store.update(revision)
+    changed = workload("DaemonSet")
+    changed["spec"]["minReadySeconds"] = 1
+    cluster.apply(changed)
+    cluster.advance(5)
+    assert [one.name for one in cluster.list("ControllerRevision")] == [revision.name]
