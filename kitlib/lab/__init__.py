@@ -50,6 +50,7 @@ from kitlib.lab.readings import (
     swap_parts,
     try_write,
     wait_until_running,
+    watch_eviction,
     watch_memory,
 )
 from kitlib.lab.tables import short, table
@@ -100,5 +101,6 @@ __all__ = [
     "table",
     "try_write",
     "wait_until_running",
+    "watch_eviction",
     "watch_memory",
 ]

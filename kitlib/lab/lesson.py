@@ -325,7 +325,8 @@ class Lesson:
             observed: maps the result to the observation; for several questions, by key. None = the result itself.
             show: maps the result to an object that contains the answer (table, chart, widget, text), or a list; called
                 at once.
-            facts: values that the reason mentions; a function is called with the result.
+            facts: values that the reason mentions; a function is called with the result. The fields of a named tuple
+                are such values as well.
 
         Raises:
             KitError: a question was not asked, or several questions have no `observed` each.
@@ -338,7 +339,12 @@ class Lesson:
         if missing:
             raise KitError(f"experiment: observed: Required value: a function for {', '.join(missing)}")
         value = run()
-        known = {"value": value, **{name: fact(value) if callable(fact) else fact for name, fact in facts.items()}}
+        fields = value._asdict() if isinstance(value, tuple) and hasattr(value, "_asdict") else {}
+        known = {
+            "value": value,
+            **fields,
+            **{name: fact(value) if callable(fact) else fact for name, fact in facts.items()},
+        }
         reveals = [self.reveal(one, read[one](value), **known) for one in keys]
         shown = [] if show is None else show(value)
         return ExperimentRun(reveals, value, shown if isinstance(shown, list | tuple) else [shown])

@@ -23,6 +23,7 @@ from kitlib.charts.answers import (
     cpu_sets_chart,
     moments_chart,
     nested_chart,
+    parts_chart,
     places_chart,
     pod_chart,
     steps_chart,
@@ -71,6 +72,7 @@ amounts = _kind(amounts_chart)
 cpu_sets = _kind(cpu_sets_chart)
 moments = _kind(moments_chart)
 nested = _kind(nested_chart)
+parts = _kind(parts_chart)
 places = _kind(places_chart)
 steps = _kind(steps_chart)
 

@@ -24,6 +24,7 @@ from kitlib.lab.readings import (
     swap_parts,
     try_write,
     wait_until_running,
+    watch_eviction,
     watch_memory,
 )
 
@@ -139,3 +140,13 @@ def test_an_adjustment_is_the_same_for_a_manifest_and_for_its_pod() -> None:
         cluster.apply(manifest)
         assert adjustment_of(manifest, 2**30) == adjustment_of(cluster.pod("half"), 2**30) == 500
         assert adjustment_of(pod("none"), 2**30) == 1000
+
+
+def test_an_eviction_is_watched_from_the_arrival_to_the_end_of_a_pod() -> None:
+    node = {"name": "n1", "memory": "768Mi", "kubelet": ["--eviction-hard=memory.available<260Mi"]}
+    with Cluster.simulated([node]) as cluster:
+        pods = [pod("a", uses="memory=100Mi", restart="Never"), pod("b", memory="460Mi", uses="memory=450Mi")]
+        found = watch_eviction(cluster, pods, 260 * 2**20)
+        assert (found.gone, found.ended, found.order) == ("a", ("Failed", "Evicted"), "a, b")
+        assert found.filled <= found.acted <= 20 and found.available[-1] < 260 * 2**20 and found.gauge
+        assert len(found.seconds) == len(found.available) and found.message

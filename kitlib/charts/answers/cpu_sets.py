@@ -9,6 +9,8 @@ from kitlib.charts.base import Chart
 from kitlib.kubelet.util.cpuset import parse_cpus
 
 _ROW, _HIGH, _GAP = 40, 22, 6
+_SHORT = 12
+"""Letters of a list of CPUs that the sentence repeats."""
 _NARROW_CELL = 14.0
 """Minimum width of a square in a narrow picture, in which a set takes several lines."""
 
@@ -33,7 +35,7 @@ def cpu_sets_chart(
         guess: the learner's answer, if it is the name of a row or a set.
     """
     found = {name: _cpus(text, count) for name, text in sets.items()}
-    said = [f"{name}: {text}" for name, text in sets.items()]
+    said = [f"{name}: {_in_words(text, found[name], count)}" for name, text in sets.items()]
 
     def draw(d: Sheet) -> None:
         squares = _Squares(d, count, split)
@@ -65,6 +67,11 @@ def cpu_sets_chart(
 
     columns = {"who": list(sets), "CPUs": list(sets.values())}
     return answer_chart(title, "; ".join(said) + ".", columns, draw)
+
+
+def _in_words(text: str, cpus: Collection[int] | None, count: int) -> str:
+    """Return a list of CPUs for the sentence: a long one as its number, since the picture and its table show it."""
+    return text if cpus is None or len(text) <= _SHORT else f"{len(cpus)} of {count} CPUs"
 
 
 class _Squares:

@@ -48,10 +48,10 @@ QUESTIONS = [
         answer_of=lambda value: "the minimum" if value in (1, 2) else "what the others leave",
         why="The kubelet creates both QoS-level cgroups when it starts. The cgroup besteffort always has "
         "2 shares, or weight 1 on v2.",
-        picture=show.amounts(
-            "The file of besteffort",
-            lambda seen: {step: of["besteffort"] for step, of in seen["of"].items()},
-            picked=["at first"],
+        picture=show.parts(
+            "The weights of the two classes: besteffort keeps its own",
+            lambda seen: seen["steps"],
+            picked=["besteffort"],
         ),
     ),
     Question(

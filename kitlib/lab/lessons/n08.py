@@ -48,8 +48,8 @@ QUESTIONS = [
             NO_GAP if not any(gaps) else TO_THE_TICK if max(gaps) <= 10 else "until pod-1 is restarted"
         ),
         why="pod-2 starts immediately with its exclusive CPUs. The CPU manager updates running containers "
-        "only at its tick, every 10 s from the kubelet's start. Here it updated pod-1 after "
-        "{observed} seconds. pod-2 does not wait until other pods leave its CPUs.",
+        "only at its tick, every 10 s from the kubelet's start. The picture shows how long pod-1 kept them "
+        "here. pod-2 does not wait until other pods leave its CPUs.",
         picture=show.amounts(
             "Seconds on the same CPUs",
             lambda seen: {f"{late} s after a tick": gap for late, gap in seen["value"].items()},

@@ -58,6 +58,7 @@ export default {
       });
       put(node.children[0], one.label ?? "");
       put(node.children[1], one.note ?? "");
+      for (const text of node.children) text.style.setProperty("--letters", text.textContent.length);
       node.children[1].hidden = !one.note;
       set(node, "data-kind", one.kind);
       set(node, "data-state", one.state);
