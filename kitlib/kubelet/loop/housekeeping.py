@@ -71,6 +71,8 @@ class Housekeeping:
         if now >= self._next_sync:
             self._next_sync = now + SYNC_FREQUENCY
             part("volumes", lambda: self._syncer.starter.refresh_volumes(self._pods))
+        if self._pods.deadlines:
+            changed |= part("active deadlines", self._end_overdue)
         if part("eviction", lambda: self._evicting.due(now)):
             changed |= part("eviction", lambda: self._evicting.watch(now))
         part("node status", lambda: self._watcher.tick(now))
@@ -81,6 +83,11 @@ class Housekeeping:
             self._next_retry = now + RETRY
             changed |= any(worker.resizing for worker in self._pods.dirty.values())
         return changed
+
+    def _end_overdue(self) -> bool:
+        from kitlib.kubelet.loop.active_deadline import end_overdue  # loaded with the first deadline
+
+        return end_overdue(self._pods, self._syncer, self._node.reports)
 
     def _reconcile_cpus(self) -> None:
         from kitlib.kubelet.loop.cpu_reconciler import reconcile_cpus

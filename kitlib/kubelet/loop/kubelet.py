@@ -176,6 +176,7 @@ class Kubelet:
         """Update a known pod with a new manifest, status or deletion timestamp."""
         if worker.update(pod):
             self._pods.mark_dirty(worker)
+            self._pods.note_deadline(worker)
             for state in worker.ephemerals:
                 self._pods.containers.setdefault(state.id, (worker, state))
             self._syncer.starter.refresh_volumes([worker])

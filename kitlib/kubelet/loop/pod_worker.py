@@ -42,18 +42,20 @@ from kitlib.kubelet.qos.qos_class import get_pod_qos, is_restartable_init
 
 @dataclass(frozen=True)
 class Ending:
-    """The decision of the kubelet to stop a pod: an eviction or a preemption.
+    """The decision of the kubelet to stop a pod: an eviction, a preemption, or the end of its deadline.
 
     Attributes:
         reason, message: the reason and the message of its status if its phase becomes Failed.
-        disruption: the message of its condition DisruptionTarget.
+        disruption: the message of its condition DisruptionTarget; "" = it gets none.
         grace: the grace period of its containers in seconds.
+        fails: whether its phase becomes Failed whatever its containers' exit codes are.
     """
 
     reason: str
     message: str
     disruption: str
     grace: float
+    fails: bool = False
 
 
 class PodWorker:
@@ -289,6 +291,8 @@ class PodWorker:
         """Return the pod's phase. Source: kubelet getPhase."""
         if self.rejected is not None:
             return "Failed"
+        if self.ending is not None and self.ending.fails and not any(s.alive for s in self.states):
+            return "Failed"
         # In a pod that is being stopped no container is restarted, so the restart policy plays no part.
         if self.terminating and all(not s.alive and s.ended for s in self.mains):
             return "Succeeded" if all(s.succeeded for s in self.mains) else "Failed"
@@ -424,11 +428,11 @@ class PodWorker:
     def _conditions(self, found: PodStatus, now: datetime, generation: int | None) -> list[Condition]:
         before = {c.type: c for c in self.standing.conditions}
         ended = found.phase in TERMINAL_PHASES and self.release.enabled("PodDisruptionConditions")
-        mine = (PENDING, IN_PROGRESS, RESTARTING, *OWNED, *([DISRUPTION_TARGET] if ended and self.ending else []))
+        said = self.ending.disruption if ended and self.ending is not None else ""
+        mine = (PENDING, IN_PROGRESS, RESTARTING, *OWNED, *([DISRUPTION_TARGET] if said else []))
         made = [c for c in self.standing.conditions if c.type not in mine]  # of other components: mergePodStatus
         own: list[Condition] = []
-        if self.ending is not None and ended:
-            said = self.ending.disruption
+        if said:
             own.append(Condition(type=DISRUPTION_TARGET, status="True", reason=BY_KUBELET, message=said))
         own += conditions(
             self.pod,
