@@ -142,7 +142,7 @@ class CpuMap(KitWidget):
                 for core in dict.fromkeys(row[1] for row in inside)
             ]
             title = f"Socket {socket}, NUMA node {numa}"
-            areas.append(Area(f"numa-{socket}-{numa}", title, boxes, f"{len(inside)} CPUs", "frame", "7em"))
+            areas.append(Area(f"numa-{socket}-{numa}", title, boxes, f"{len(inside)} CPUs", "frame", "9em"))
         self.board.bring([Scene(areas)], [Mark(owner, kind) for owner, kind in kinds.items()])
 
 
