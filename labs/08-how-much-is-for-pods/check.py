@@ -82,7 +82,7 @@ def kubelet_restarts(facts: Experiment) -> None:
     facts.gets_cpu(facts.variant.pod, 500, "500m", hint, container="main")
     facts.runs(facts.variant.pod, hint)
     facts.make_again(facts.variant.pod, main="memory=2Gi")
-    for number in range(1, 14):  # together with main they are larger than the node
+    for number in range(1, 20):  # together with main they are larger than the node, whatever it reserves
         facts.neighbour("node-1", "2s; memory=400Mi", f"neighbour-{number}")
     facts.let_pass(20)
     hint = "when the node's memory ends, the kernel spares a container for its own request: main works, so it needs one"
