@@ -155,7 +155,7 @@ def _do_one(cluster: Any, step: dict[str, Any], start: dict[str, dict[str, Any]]
     elif "evict" in step:
         cluster.evict(step["evict"])
     elif "bind" in step:
-        cluster.bind(step["bind"], step["to"], metadata=step.get("metadata"))
+        cluster.bind(step["bind"], step["to"], **{key: step[key] for key in ("metadata",) if key in step})
     elif "drain" in step:
         from kitlib.study.drain import drain  # the start page reads labs without numpy
 
