@@ -24,7 +24,7 @@ def oom_ranking(rows: Sequence[Row], *, killed: str = "", told: bool = True) -> 
             a process of no pod. If the host refused the kubelet's oom_score_adj, "refused" is set, with
             "wanted_badness" and "why"; then both orders are compared.
         killed: name of the process that the kernel killed, which is marked; "" = not known.
-        told: whether the victim is named and marked before a process was killed.
+        told: whether the victim is named and marked, and the badness shown, before a process was killed.
     """
     ranked = sorted(rows, key=lambda row: -float(row["badness"]))
     columns = {key: [row[key] for row in ranked] for key in ("name", "qos", "memory_bytes", "oom_score_adj", "badness")}
@@ -54,6 +54,7 @@ def oom_ranking(rows: Sequence[Row], *, killed: str = "", told: bool = True) -> 
         ]
         memory = [mebibytes(memory_points(row)) for row in ranked]
         rest = [mebibytes(int(row["badness"]) - memory_points(row)) for row in ranked]
+        ends = [held + max(0.0, added) for held, added in zip(memory, rest, strict=True)]
         common = {
             "type": "bar",
             "y": names,
@@ -72,18 +73,21 @@ def oom_ranking(rows: Sequence[Row], *, killed: str = "", told: bool = True) -> 
             {
                 **common,
                 "x": rest,
-                "name": "added by oom_score_adj",
+                "name": "added or taken away by oom_score_adj",
                 "textposition": "outside",
                 "cliponaxis": False,
-                "text": [_mark(row, ranked[0] if told else None, killed) for row in ranked],
+                "text": [_mark(row, ranked[0], killed) if told or killed else "" for row in ranked],
                 "marker": {"color": PALETTE[1], "pattern": {"shape": "/"}},
             },
         ]
         layout = {
-            "barmode": "stack",
+            "barmode": "relative",
             "height": max(280, 130 + 26 * len(ranked)),
             "yaxis": {"categoryorder": "array", "categoryarray": list(reversed(names))},
-            "xaxis": {"title": {"text": "badness in Mi: memory + oom_score_adj ‰ of all memory"}},
+            "xaxis": {
+                "title": {"text": "badness in Mi: memory, and oom_score_adj ‰ of all memory, negative to the left"},
+                "range": [min([0.0, *rest]), 1.25 * max([1.0, *ends])],  # the badness stands beside the bar
+            },
         }
         return {"data": data if ranked else [], "layout": layout}
 
@@ -105,8 +109,8 @@ def mebibytes(pages: float) -> float:
     return round(float(pages) * PAGE / 2**20, 2)
 
 
-def _mark(row: Row, first: Row | None, killed: str) -> str:
-    """Return the text on a bar: the victim, predicted or killed."""
-    if killed:
-        return "killed" if row["name"] == killed else ""
-    return "victim" if row is first else ""
+def _mark(row: Row, first: Row, killed: str) -> str:
+    """Return the text beside a bar: the badness, and the victim, predicted or killed."""
+    fate = ("killed" if row["name"] == killed else "") if killed else "victim" if row is first else ""
+    points = f"{mebibytes(row['badness']):,.0f} Mi"
+    return f"{points}, {fate}" if fate else points

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 860, 190, 24, 44, 58
 _LETTERS = 30
 """Maximum number of letters of a label beside the picture."""
+_STACKED = ("stack", "relative")
+"""plotly's modes in which the bars of a place lie end to end; what is negative lies on the other side of zero."""
 _SHAPES = {"/": "up", "\\": "down", "x": "cross", ".": "dots", "+": "plus"}
 """plotly's pattern, which distinguishes bars without colour -> the kit's pattern."""
 
@@ -59,8 +61,11 @@ class _Picture:
             return
         x = 8.0
         for index, trace in named:
-            color = trace.line.color if trace.type == "scatter" and trace.line.color else _one(trace.marker.color, 0)
-            self.rect(x, self.height - 16, 10, 10, color or series_color(index), _pattern(trace, 0))
+            usual = _usual(trace.marker.color)
+            color = (
+                trace.line.color if trace.type == "scatter" and trace.line.color else _one(trace.marker.color, usual)
+            )
+            self.rect(x, self.height - 16, 10, 10, color or series_color(index), _pattern(trace, usual))
             self.text(x + 14, self.height - 7, str(trace.name), anchor="start")
             x += 28 + 6.5 * len(str(trace.name))
 
@@ -101,7 +106,7 @@ class _Panel:
             room=room if not flat else 0,
         )
         self.y = Axis(ys + ([] if flat else stacked), self.bottom, self.top, yaxis, zero=zero, room=4 * room)
-        self.piled: dict[tuple[str, int], float] = {}
+        self.piled: dict[tuple[str, int, bool], float] = {}
 
     @staticmethod
     def _part(axis: Any, start: float, end: float) -> tuple[float, float]:
@@ -112,15 +117,16 @@ class _Panel:
         """Return all x values, all y values, and the height of stacked bars."""
         xs: list[Any] = []
         ys: list[Any] = []
-        piles: dict[str, float] = {}
+        piles: dict[tuple[str, bool], float] = {}
         for _, trace in self.traces:
             if trace.type == "bar":
                 flat = trace.orientation == "h"
                 places, lengths = (trace.y, trace.x) if flat else (trace.x, trace.y)
                 (ys if flat else xs).extend(places)
                 for place, length in zip(places, lengths, strict=True):
-                    pile = str(place) if self.layout.barmode == "stack" else f"{place}/{trace.name}"
-                    piles[pile] = piles.get(pile, 0.0) + float(length or 0)
+                    value = float(length or 0)
+                    pile = (str(place) if self.layout.barmode in _STACKED else f"{place}/{trace.name}", value < 0)
+                    piles[pile] = piles.get(pile, 0.0) + value
             else:
                 xs.extend(v for v in (trace.x if trace.x is not None else ()) if v is not None)
                 ys.extend(v for v in (trace.y if trace.y is not None else ()) if v is not None)
@@ -149,17 +155,19 @@ class _Panel:
         width = 0.8 * step / len(groups)
         offset = (groups.index(trace) + 0.5) * width - 0.4 * step if len(groups) > 1 else 0.0
         for i, (place, length) in enumerate(zip(places, lengths, strict=True)):
-            pile = (str(place), -1 if self.layout.barmode == "stack" else index)
+            value, group = float(length or 0), -1 if self.layout.barmode in _STACKED else index
+            pile = (str(place), group, value < 0)  # what is taken away lies on the other side of zero
             base = self.piled.get(pile, 0.0)
-            self.piled[pile] = base + float(length or 0)
+            self.piled[pile] = base + value
             low, two = sorted((along.at(base), along.at(self.piled[pile])))
+            end = along.at(self.piled.get((str(place), group, False), 0.0))
             middle = across.at(place) + offset
             color = _one(trace.marker.color, i) or series_color(index)
             box = (low, middle - width / 2, two - low, width) if flat else (middle - width / 2, low, width, two - low)
             self.picture.rect(*box, color, _pattern(trace, i), _words(trace, place, length))
             text = _one(trace.text, i)
             if text and trace.textposition == "outside" and flat:
-                self.picture.text(box[0] + box[2] + 5, box[1] + box[3] / 2 + 4, str(text), "ink", "start")
+                self.picture.text(max(end, box[0] + box[2]) + 5, box[1] + box[3] / 2 + 4, str(text), "ink", "start")
             elif text and trace.textposition == "outside":
                 self.picture.text(box[0] + box[2] / 2, box[1] - 4, str(text), "ink")
             elif text:
@@ -222,6 +230,12 @@ def _one(value: Any, index: int) -> Any:
     if value is None or isinstance(value, str):
         return value
     return value[index] if index < len(value) else None
+
+
+def _usual(values: Any) -> int:
+    """Return the index of the most frequent element: the legend shows the look of most bars, not of a killed one."""
+    listed = [] if values is None or isinstance(values, str) else list(values)
+    return listed.index(max(listed, key=listed.count)) if listed else 0
 
 
 def _shade(part: float, trace: Any) -> tuple[str, float]:

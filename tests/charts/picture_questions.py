@@ -27,7 +27,7 @@ from kitlib.views.tokens import css
 MI = 2**20
 NAMES = ["amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heron"]
 MARKS = {"✓", "✗", "✗✗", "★", "⚔", "▲", "☆", "–"}
-LEGEND = ("memory in use", "added by oom_score_adj")
+LEGEND = ("memory in use", "added or taken away by oom_score_adj")
 """Texts of the legend in the ranking of the OOM killer."""
 PARTS = ("in use", "available")
 """Names of the two parts of an eviction signal's bar."""
@@ -234,7 +234,7 @@ def evicts(draw: Random) -> Scene:
 def rolled(draw: Random) -> Scene:
     """Return a killed container in a memory line: the moment is the answer."""
     at = draw.randint(5, 15)
-    used = [(20 + (8 * second if second < at else 3 * (second - at))) * MI for second in range(21)]
+    used = [(20 + (8 * second if second < at else 2 * (second - at))) * MI for second in range(21)]
     limit = {"web": (20 + 8 * at) * MI}
     seconds = list(range(21))
     chart = charts.usage_chart(seconds, {"web": used}, limits=limit, marks=[(at, "", "end")])

@@ -50,6 +50,12 @@ function hover(trace, values) {
     return value ?? "";
   }));
 }
+// The index of the most frequent element: the legend shows the look of most bars, not of a killed one.
+function usual(values) {
+  if (!Array.isArray(values)) return 0;
+  const count = (value) => values.filter((other) => other === value).length;
+  return values.indexOf(values.reduce((best, value) => (count(value) > count(best) ? value : best), values[0]));
+}
 const isLimit = (trace) => trace.type === "scatter" && /^line-ns/.test(trace.marker?.symbol ?? "");
 function panelsOf({ data, layout }) {
   const found = new Map();
@@ -69,18 +75,19 @@ function panelsOf({ data, layout }) {
     }
     if (panel.flat && names.autorange !== "reversed") panel.rows.reverse();
     panel.title = amounts.title?.text ?? "";
-    panel.stacked = layout.barmode === "stack";
+    panel.stacked = ["stack", "relative"].includes(layout.barmode);
     panel.range = amounts.range;
     panel.whole = amounts.dtick ?? 0;
     const spans = panel.rows.map((row) => {
-      let low = 0, high = 0, sum = 0;
+      let low = 0, high = 0;
+      const sums = [0, 0]; // of what is added, and of what is taken away, which lies on the other side of zero
       for (const trace of panel.traces) {
         const i = (panel.flat ? trace.y : trace.x).map(String).indexOf(row);
         const value = i < 0 ? null : (panel.flat ? trace.x : trace.y)[i];
         if (value === null || value === undefined) continue;
-        sum += value;
-        low = Math.min(low, panel.stacked ? sum : value);
-        high = Math.max(high, panel.stacked ? sum : value);
+        const end = panel.stacked ? (sums[+(value < 0)] += value) : value;
+        low = Math.min(low, end);
+        high = Math.max(high, end);
       }
       return [low, high];
     });
@@ -127,7 +134,8 @@ export default {
       put(node.children[0], name);
       node.children[0].title = name;
       node.dataset.name = name;
-      let sum = 0, track = null;
+      let track = null;
+      const sums = [0, 0];
       const tracks = [];
       panel.traces.forEach((trace, t) => {
         const i = (panel.flat ? trace.y : trace.x).map(String).indexOf(name);
@@ -135,7 +143,6 @@ export default {
         if (!panel.stacked || !track) {
           track = keep(bars, `${panel.key} ${name} ${panel.stacked || samePlace(panel) ? "" : t} track`, () => element("div", "kitlib-track"));
           if (!tracks.includes(track)) tracks.push(track);
-          if (!panel.stacked && !samePlace(panel)) sum = 0;
         }
         const key = `${panel.key} ${name} ${t}`;
         if (value === null || value === undefined) {
@@ -148,8 +155,8 @@ export default {
           track.append(bar);
           if (drawn && !calm()) bar.animate([{ transform: "scaleX(0)" }, { transform: "none" }], { duration: 1400, easing: "linear" });
         }
-        const from = panel.stacked ? sum : 0, to = from + value;
-        sum = to;
+        const side = +(value < 0), from = panel.stacked ? sums[side] : 0, to = from + value;
+        sums[side] = to;
         bar.classList.toggle("kitlib-limit", isLimit(trace));
         bar.style.left = panel.at(Math.min(from, to)) + "%";
         bar.style.width = Math.abs(panel.at(to) - panel.at(from)) + "%";
@@ -164,12 +171,12 @@ export default {
         const label = keep(bars, key + " text", () => element("span", "kitlib-bar-text"));
         if (label.parentNode !== track) track.append(label);
         put(label, plain(text ?? "").trim());
-        label.style.left = panel.at(Math.max(from, to, 0)) + "%";
+        label.style.left = panel.at(panel.stacked ? sums[0] : Math.max(to, 0)) + "%";
       });
       if (panel.stacked) {
         const totals = spec_totals.get(name);
         const label = keep(bars, `${panel.key} ${name} total`, () => element("span", "kitlib-bar-text"));
-        if (totals && track) { if (label.parentNode !== track) track.append(label); put(label, totals.trim()); label.style.left = panel.at(sum) + "%"; }
+        if (totals && track) { if (label.parentNode !== track) track.append(label); put(label, totals.trim()); label.style.left = panel.at(sums[0]) + "%"; }
         else label.remove();
       }
       arrange(node.children[1], tracks);
@@ -260,7 +267,8 @@ export default {
       const several = new Set(named.map((one) => one.name)).size > 1 || Array.isArray(named[0]?.marker?.color);
       legend.replaceChildren(...(several ? named : []).map((one) => {
         const line = element("li"), key = element("span", "kitlib-key");
-        const color = hue(pick(one.marker?.color, 0)), pattern = PATTERNS[pick(one.marker?.pattern?.shape, 0)];
+        const most = usual(one.marker?.color);
+        const color = hue(pick(one.marker?.color, most)), pattern = PATTERNS[pick(one.marker?.pattern?.shape, most)];
         key.style.background = pattern ?? color;
         key.style.backgroundColor = isLimit(one) ? "transparent" : `color-mix(in srgb,${color} var(--kit-fill),var(--kit-ground))`;
         key.style.setProperty("--tone", color);
