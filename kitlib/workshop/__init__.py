@@ -142,17 +142,17 @@ def write_files(
             kit = own_wheel(target)
             done.append(kit.name)
             if wheels:
-                done.append(f"wheels ({_fetch_wheels(target / 'wheels', kit, extras)})")
+                done.append(f"wheels ({_fetch_wheels(target / 'wheels', kit, extras, texts['Dockerfile'])})")
     except OSError as error:
         raise KitError(f"workshop folder {target}: {error.strerror or error}") from error
     return Written(target, tuple(done), tuple(kept))
 
 
-def _fetch_wheels(folder: Path, kit: Path, extras: str) -> int:
+def _fetch_wheels(folder: Path, kit: Path, extras: str, image: str) -> int:
     """Download the wheels of the learners' image, except the kit's own, for its Python; return their number."""
     from kitlib.lab.bundle import run_pip
 
-    found = re.search(r"^ARG JUPYTERHUB=(\S+)", (FILES / "Dockerfile").read_text(encoding="utf-8"), re.MULTILINE)
+    found = re.search(r"^ARG JUPYTERHUB=(\S+)", image, re.MULTILINE)
     assert found is not None
     shutil.rmtree(folder, ignore_errors=True)
     chosen = ("--only-binary=:all:", "--python-version", PYTHON, "--dest", str(folder))

@@ -6,6 +6,7 @@ kernels, and of a node. `size_of` computes the size of a cluster.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -23,6 +24,8 @@ NODE_CPU, LEARNER_CPU = 0.1, 0.05
 """Requested CPUs of a node's pod, and the guarantee of a learner."""
 SPAWNS = 64
 """concurrentSpawnLimit of the chart: a smaller one rejects learners who log in together, and starts them later."""
+CHART, HUB = "4.4.0", "5.5.0"
+"""Release of the chart, and of JupyterHub in it, which the learners' image has too. Source: Chart.yaml appVersion."""
 MACHINE_GB, MACHINE_CPUS, USABLE = 32, 8, 0.85
 """Size of a machine, and the fraction of it for pods."""
 
@@ -129,6 +132,7 @@ class KubernetesRoom:
             "nodes": str(self.nodes.nodes),
             "namespace": self.nodes.name,
             "node_image": self.nodes.image,
+            "chart": CHART,
             "hub": self.hub,
             "hours": f"{self.nodes.deadline / 3600:g}",
             "storage": str(storage_gb(learners)),
@@ -151,7 +155,8 @@ class KubernetesRoom:
         }
         made |= {name: (FILES / name).read_text(encoding="utf-8") for name in ("guide.md", "start-learner")}
         image = (FILES / "Dockerfile").read_text(encoding="utf-8")
-        made["Dockerfile"] = image.replace("ARG EXTRAS=notebook\n", "ARG EXTRAS=notebook,live\n")
+        image = image.replace("ARG EXTRAS=notebook\n", "ARG EXTRAS=notebook,live\n")
+        made["Dockerfile"] = re.sub(r"(?m)^ARG JUPYTERHUB=.*$", f"ARG JUPYTERHUB={HUB}", image)
         return {**made, "nodes-namespace.yaml": self.nodes.to_yaml()}
 
 

@@ -17,7 +17,7 @@ import yaml
 from kitlib import cli
 from kitlib.api.errors import KitError
 from kitlib.workshop import Limits
-from kitlib.workshop.kubernetes import KubernetesRoom, size_of
+from kitlib.workshop.kubernetes import CHART, HUB, KubernetesRoom, size_of
 from kitlib.workshop.nodes_namespace import NodesNamespace
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +25,7 @@ ALLOW_RULES = {
     *("cloudMetadataServer", "dnsPortsCloudMetadataServer", "dnsPortsKubeSystemNamespace", "dnsPortsPrivateIPs"),
     *("nonPrivateIPs", "privateIPs"),
 }
-CHART: dict[str, Any] = {
+KNOWN: dict[str, Any] = {
     "hub": {
         "config": None,
         "concurrentSpawnLimit": int,
@@ -68,7 +68,7 @@ CHART: dict[str, Any] = {
     "cull": {"enabled": bool, "timeout": int, "every": int, "maxAge": int},
 }
 """Keys of the chart's values that the recipe may use, their types or words; None = not looked at further. The chart
-refuses others. Source: zero-to-jupyterhub-k8s jupyterhub/values.schema.yaml, values.yaml (4.1)."""
+refuses others. Source: zero-to-jupyterhub-k8s jupyterhub/values.schema.yaml, values.yaml (4.4)."""
 FILES = {
     *("Dockerfile", "start-learner", "values.yaml", "storage.yaml", "room.yaml", "nodes-namespace.yaml"),
     *("guide.md", "guide-kubernetes.md"),
@@ -96,7 +96,10 @@ def test_everything_that_the_guide_names_is_written(recipe: Path) -> None:
     filled = [path for path in recipe.iterdir() if path.suffix == ".yaml" or path.name == "guide-kubernetes.md"]
     assert not [path.name for path in filled if re.search(r"\$\{?[a-z_]+\}?", path.read_text())]
     assert os.access(recipe / "start-learner", os.X_OK)
-    assert "ARG EXTRAS=notebook,live\n" in (recipe / "Dockerfile").read_text()
+    image = (recipe / "Dockerfile").read_text()
+    assert "ARG EXTRAS=notebook,live\n" in image
+    # the chart's hub and its JupyterHub, not that of a hub on one host
+    assert f"ARG JUPYTERHUB={HUB}\n" in image and f"--version {CHART} " in guide
 
 
 def test_the_values_carry_the_numbers_that_were_asked_for(values: Any) -> None:
@@ -120,9 +123,9 @@ def unknown(given: Any, known: Any, where: str = "") -> list[str]:
 
 
 def test_the_values_are_those_that_the_chart_knows(values: Any) -> None:
-    assert unknown(values, CHART) == []
-    assert unknown({"cull": {"idle": 5, "every": "5m"}}, CHART) == [".cull.idle: 5", ".cull.every: '5m'"]
-    assert unknown({"singleuser": {"storage": {"type": "nfs"}}}, CHART) == [".singleuser.storage.type: 'nfs'"]
+    assert unknown(values, KNOWN) == []
+    assert unknown({"cull": {"idle": 5, "every": "5m"}}, KNOWN) == [".cull.idle: 5", ".cull.every: '5m'"]
+    assert unknown({"singleuser": {"storage": {"type": "nfs"}}}, KNOWN) == [".singleuser.storage.type: 'nfs'"]
     assert {"type", "homeMountPath"} <= set(values["singleuser"]["storage"])  # the schema requires both
 
 
@@ -161,7 +164,9 @@ def test_a_learner_sees_a_folder_of_their_own_and_the_rooms_decisions_read_only(
     assert room["readOnly"] and room["subPath"] == "room"
 
 
-def test_only_the_trainer_sees_all_learners(values: Any) -> None:
+@pytest.mark.parametrize("named", [False, True], ids=["chart 4.2", "chart 4.3"])
+def test_only_the_trainer_sees_all_learners(values: Any, named: bool) -> None:
+    """Source: chart files/hub/jupyterhub_config.py: the volume mounts, from 4.3 on with names."""
     code = values["hub"]["extraConfig"]["trainer"]
     names: dict[str, Any] = {"c": type("Config", (), {"KubeSpawner": type("Spawner", (), {})})}
     exec(compile(ast.parse(code), "extraConfig", "exec"), names)
@@ -171,10 +176,13 @@ def test_only_the_trainer_sees_all_learners(values: Any) -> None:
         spawner = type("Spawner", (), {})()
         spawner.user = type("User", (), {"name": name})
         spawner.authenticator = type("Authenticator", (), {"admin_users": {"trainer"}})
-        spawner.volume_mounts, spawner.environment = list(own), {}
+        spawner.volume_mounts = {f"{i}-room": one for i, one in enumerate(own)} if named else list(own)
+        spawner.environment = {}
         with pytest.raises(StopIteration):
             hook(spawner).send(None)
-        assert any("subPath" not in one for one in spawner.volume_mounts) is sees_all
+        mounts = spawner.volume_mounts
+        mounts = list(mounts.values()) if isinstance(mounts, dict) else mounts
+        assert mounts == ([{"name": "room", "mountPath": "/srv/kitlib"}] if sees_all else own)
 
 
 @pytest.fixture(scope="module")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from kitlib import cli
 from kitlib.kubelet.config.machine import MachineInfo
@@ -57,6 +60,21 @@ def test_the_manifests_apply_strictly_and_again_without_a_change(kubectl: Client
     changed = {line.split("/")[0].split(".")[0] for line in again if not line.endswith(" unchanged")}
     # its list is atomic, and the server fills in defaults
     assert changed == {"limitrange"}
+
+
+def test_the_guides_options_hand_on_any_word(kubectl: Client) -> None:
+    """With --set a comma ends the value and digits become a number, which the chart refuses."""
+    chart = kubectl.folder / "chart"
+    (chart / "templates").mkdir(parents=True)
+    (chart / "Chart.yaml").write_text("{apiVersion: v2, name: chart, version: 1.0.0}\n")
+    (chart / "templates/env.yaml").write_text("env: {{ toJson .Values.hub.extraEnv }}\n")
+    guide = (kubectl.folder / "recipe/guide-kubernetes.md").read_text()
+    options = re.findall(r"(--set\S*) (hub\.extraEnv\.(KITLIB_HUB_\w+))='([^']+)'", guide)
+    words = {name: word for _, _, name, word in options} | {"KITLIB_HUB_PASSWORD": "20261127"}
+    given = [text for option, key, name, _ in options for text in (option, f"{key}={words[name]}")]
+    command = ["helm", "template", "hub", str(chart), *given]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True, env=kubectl.environment).stdout
+    assert len(options) == 2 and yaml.safe_load(shown) == {"env": words}
 
 
 def test_a_learner_may_make_the_kits_pods_and_nothing_else(kubectl: Client) -> None:
