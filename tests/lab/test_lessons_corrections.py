@@ -24,7 +24,7 @@ from kitlib.study.scenario import Scenario, node_of, pod_of
 ROOT = Path(__file__).parents[2]
 WORDS = {
     "1 a pod can get less than its request": ("03", "The CPU time can also fall below", "never (shrinks|falls) below"),
-    "2 usage ends at the limit": ("04", "kernel_log()", r"usage 204800kB"),
+    "2 usage ends at the limit": ("04", "kill_log(node)", r"usage 204800kB"),
     "3 the node's cgroups are made at set-up": (
         "10",
         "once, when the kubelet starts",
