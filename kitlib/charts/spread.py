@@ -29,7 +29,8 @@ def spread_chart(
 
     Args:
         domains: {"domain", "pods", "counted", "skew", "allowed"}: matching pods; those on nodes that the constraint
-            includes; the skew with the new pod; whether the new pod may be placed there.
+            includes; the skew with the new pod; whether the constraint allows the new pod there. "room" is False where
+            no node of the domain takes the pod for other reasons.
         max_skew: the constraint's maxSkew.
         topology_key: the node label that defines the domains.
         strict: whether the constraint refuses (DoNotSchedule).
@@ -40,12 +41,12 @@ def spread_chart(
     """
     names = ("domain", "pods", "counted", "skew", "allowed")
     columns = {name: [row[name] for row in domains] for name in names}
-    allowed = [str(row["domain"]) for row in domains if row["allowed"]]
-    sentence = (
-        f"A new pod may go to {', '.join(allowed)} (maxSkew {max_skew})."
-        if allowed
-        else f"No domain of {topology_key} keeps the skew within {max_skew}."
-    )
+    allowed = [str(row["domain"]) for row in domains if row["allowed"] and row.get("room", True)]
+    closed = [str(row["domain"]) for row in domains if row["allowed"] and not row.get("room", True)]
+    sentence = f"A new pod may go to {', '.join(allowed)} (maxSkew {max_skew})." if allowed else ""
+    if closed:
+        sentence += f" The constraint allows {', '.join(closed)}, but no node there takes the pod."
+    sentence = sentence.strip() or f"No domain of {topology_key} keeps the skew within {max_skew}."
 
     def figure_of() -> dict[str, Any]:
         x = [str(row["domain"]) for row in domains]

@@ -91,9 +91,11 @@ def spread_columns(
             _bricks(picture, row, names, bx, inner, floor, tall, count > MANY)
             _next(picture, row, bx, inner, floor, tall, chosen=name == chosen, many=count > MANY)
         if count <= MANY:
-            picture.text(x + wide / 2, floor + 16, fitted(name, room), anchor="middle", bold=name == chosen)
+            middle, left_out = bx + inner / 2, int(row["pods"]) - int(row["counted"])
+            picture.text(middle, floor + 16, fitted(name, room), anchor="middle", bold=name == chosen)
             said = f"skew {row['skew']}" if room > 60 else str(row["skew"])
-            picture.text(x + wide / 2, floor + 31, said, "soft", anchor="middle", size=11)
+            said += f", {left_out} not counted" if left_out and room > 140 else ""
+            picture.text(middle, floor + 31, said, "soft", anchor="middle", size=11)
     picture.line(0, floor, width, floor, "ink")
     _line(picture, line, width, least, max_skew, strict)
     if not still:
@@ -134,18 +136,19 @@ def _next(
     name, allowed = str(row["domain"]), bool(row["allowed"])
     y = floor - (int(row["counted"]) + 1) * tall
     told = "may" if allowed else "may not"
+    told = told if row.get("room", True) else "finds no node, though the constraint says it " + told
     label = f"the next pod {told} go to {name}: skew {row['skew']}{', chosen' if chosen else ''}"
     names: dict[str, object] = {"data_press": name, "role": "button", "tabindex": 0, "aria_label": label}
     if many:
         names = {}
-    middle = x + wide / 2
+    middle, colour = x + wide / 2, "green" if row.get("room", True) else "soft"
     hit = None if many else (x, y + tall / 2 - 12, wide, 24)
     with picture.part(hit, **names):
         if allowed:
             if chosen:
                 picture.rect(x, y + 1, wide, tall - 2, "green", tint=42)
-            picture.rect(x, y + 1, wide, tall - 2, stroke="green", weight=2, dash="5 3")
-            words = "★ next" if chosen else "next"
+            picture.rect(x, y + 1, wide, tall - 2, stroke=colour, weight=2, dash="5 3")
+            words = "★ next" if chosen else "next" if row.get("room", True) else "no node"
             if tall >= 13 and wide > LETTER * len(words):
                 picture.text(middle, y + tall / 2 + 4, words, anchor="middle", bold=chosen)
         else:

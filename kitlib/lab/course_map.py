@@ -18,7 +18,8 @@ from kitlib.lab.progress import Progress
 WORDS_PER_MINUTE = 200
 SECONDS_PER_RUN = 30
 """Time to run a code cell that asks nothing, and to look at its result."""
-SECONDS_PER_QUESTION = 60
+SECONDS_PER_QUESTION = 90
+"""Time to answer a question, and to read its answer with the picture; measured by two readers of the path."""
 _ASKED = re.compile(r"\blesson\.ask\(\s*[\"']([^\"']+)")
 
 
@@ -236,7 +237,7 @@ def minutes_of(prose: str, code: Sequence[str]) -> float:
     """Return the minutes that a notebook takes.
 
     Args:
-        prose: its text, without the questions, which are read in their own minute; the warm-up counts as one question,
+        prose: its text, without the questions, which are read in their own time; the warm-up counts as one question,
             as at a stop of the ninety-minute path.
         code: the sources of its code cells.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from kitlib.lab.gate import GatedOutput
@@ -42,7 +43,11 @@ class ExperimentRun(Generic[T]):
         return () if self.waiting else tuple(reveal.verdict for reveal in self._reveals if reveal.verdict is not None)
 
     def _parts(self) -> list[Any]:
-        return [*self._shown, *self.verdicts]
+        verdicts = self.verdicts
+        if len(verdicts) > 1:
+            keys = [reveal.prediction.key for reveal in self._reveals]
+            return [*self._shown, *(replace(verdict, name=key) for verdict, key in zip(verdicts, keys, strict=True))]
+        return [*self._shown, *verdicts]
 
     def __str__(self) -> str:
         return str(self._output)

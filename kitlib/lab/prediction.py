@@ -34,6 +34,7 @@ class Verdict:
         why: the rule behind the observed value, one or two sentences.
         formula: the full formula, shown folded.
         picture: the picture of the answer as HTML, with the learner's guess; "" = none.
+        name: the question's key, shown where several verdicts stand together; "" = not shown.
     """
 
     question: str
@@ -43,6 +44,7 @@ class Verdict:
     why: str = ""
     formula: str = ""
     picture: str = ""
+    name: str = ""
 
     def __str__(self) -> str:
         if self.predicted is None:
@@ -59,7 +61,8 @@ class Verdict:
         said = f'<div role="status"><p><b>{mark}</b> {html.escape(str(self))}</p></div>'
         # A notebook that is opened again has no other output with the colours of dark pages.
         drawn = f"<style>{css()}</style>{self.picture}" if self.picture else ""
-        return f'<div class="kitlib-verdict">{drawn}{said}{more}</div>'
+        head = f"<p><b>{html.escape(self.name)}</b></p>" if self.name else ""
+        return f'{head}<div class="kitlib-verdict">{drawn}{said}{more}</div>'
 
 
 def _shown(answer: Answer) -> Answer:
@@ -281,7 +284,7 @@ def question_box(prediction: Prediction, told: Reveal | None = None) -> Any:
             prediction.answer(change["new"])
         except ValueError as error:
             problem = str(error)
-        said.value = "" if problem else '<p role="status">Kept. Run the next cell to see.</p>'
+        said.value = "" if problem else '<p role="status">Kept. The answer follows below.</p>'
         if told is not None and told.verdict is not None:
             said.value = told.verdict._repr_html_()
         if field is not None:

@@ -65,6 +65,7 @@ class Driver:
         profile: the profile or profiles, as in `Scheduler`.
         seed: the seed of the choice between equal nodes, as in `Scheduler`.
         exit_after_s: seconds until a victim has ended, unless its own grace period is shorter.
+        arrivals: pods that are created later, each with its time on the clock in seconds.
         clock: a clock that is shared with other components; None = a new one.
         settings: further arguments of `Scheduler`.
 
@@ -86,6 +87,7 @@ class Driver:
         profile: Profile | Mapping[str, Profile] | None = None,
         seed: int | None = None,
         exit_after_s: float = 1.0,
+        arrivals: Iterable[tuple[float, Pod]] = (),
         clock: VirtualClock | None = None,
         **settings: Any,
     ) -> None:
@@ -101,6 +103,7 @@ class Driver:
         self.pods: dict[str, Pod] = {pod_key(pod): pod for pod in placed}
         self._exit_after_ms = int(exit_after_s * 1000)
         self._leaving: dict[str, int] = {}
+        self._arriving = [(int(seconds * 1000), pod) for seconds, pod in arrivals]
         for pod in listed:
             if not pod.spec.node_name:
                 self.add_pod(pod)
@@ -338,9 +341,9 @@ class Driver:
     # Time.
 
     def _next_due(self) -> int | None:
-        """Return when the next victim leaves or the next timer of the loop is due, in milliseconds; None = never."""
+        """Return when a pod leaves or arrives or a timer of the loop is due next, in milliseconds; None = never."""
         timer = self.loop.next_timer_ms()
-        due = [*self._leaving.values(), *(() if timer is None else (timer,))]
+        due = [*self._leaving.values(), *(at for at, _ in self._arriving), *(() if timer is None else (timer,))]
         return min(due) if due else None
 
     def _pass_to(self, time_ms: int) -> None:
@@ -348,6 +351,10 @@ class Driver:
         now = self.clock.now_ms()
         for key in [key for key, end in self._leaving.items() if end <= now]:
             self._remove(self.pods[key])
+        for pod in [pod for at, pod in self._arriving if at <= now]:
+            self._note("Normal", "Created", pod_key(pod), f"{pod.name} arrives")
+            self.add_pod(pod)
+        self._arriving = [(at, pod) for at, pod in self._arriving if at > now]
         self.loop.run_timers()
 
     def _note(self, kind: str, reason: str, pod: str, message: str) -> None:

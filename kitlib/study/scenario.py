@@ -40,7 +40,7 @@ _LISTS: dict[str, type[Any]] = {
     "stateful_sets": StatefulSet,
     "budgets": PodDisruptionBudget,
 }
-_FIELDS = {"name", "title", "text", "source", "nodes", "pods", "pod", "gates", "later", "claims", *_LISTS}
+_FIELDS = {"name", "title", "text", "source", "nodes", "pods", "pod", "gates", "later", "claims", "arrivals", *_LISTS}
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,7 @@ class Scenario:
         source: source of the scenario, for readers.
         gates: feature gates to set in every release that has them.
         later: nodes that an autoscaler may add.
+        arrivals: pods that are created after the start, each with its second; only a `driver` plays them.
         others: keyword arguments of `Scheduler` (`services`, `budgets`, …); `claims` are ResourceClaims, DeviceClasses
             and ResourceSlices.
     """
@@ -70,6 +71,7 @@ class Scenario:
     source: str = ""
     gates: Mapping[str, bool] = field(default_factory=dict)
     later: Sequence[Node] = ()
+    arrivals: Sequence[tuple[float, Pod]] = ()
     others: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     @classmethod
@@ -80,7 +82,7 @@ class Scenario:
             data: `nodes`, `pods` and the other attributes. A node or a pod is a manifest, or in short form:
                 node `{name, zone, cpu, memory, pods, labels, taints, unschedulable, allocatable, images}`,
                 pod `{name, namespace, node, cpu, memory, requests, labels, priority, start, nominated, spec, claims}`
-                (`claims`: names of ResourceClaims).
+                (`claims`: names of ResourceClaims). One of `arrivals` also has `at`, its second.
 
         Raises:
             KitError: a field is unknown, or an object is invalid.
@@ -101,6 +103,10 @@ class Scenario:
             source=data.get("source", ""),
             gates=dict(data.get("gates") or {}),
             later=[node_of(one) for one in data.get("later") or ()],
+            arrivals=[
+                (float(one.get("at", 0)), pod_of({key: value for key, value in one.items() if key != "at"}))
+                for one in data.get("arrivals") or ()
+            ],
             others=others,
         )
 
@@ -218,8 +224,9 @@ class Scenario:
     def driver(
         self, release: Release | str | None = None, *, gates: Mapping[str, bool] | None = None, **settings: Any
     ) -> Driver:
-        """Return a scheduler with its queue, to which all waiting pods are added."""
-        return Driver(self.nodes, self.pods, release=self.release(release, gates), **{**self.others, **settings})
+        """Return a scheduler with its queue, to which all waiting pods are added, and `arrivals` at their time."""
+        settings = {"arrivals": self.arrivals, **self.others, **settings}
+        return Driver(self.nodes, self.pods, release=self.release(release, gates), **settings)
 
 
 def node_of(data: Mapping[str, Any]) -> Node:

@@ -185,7 +185,8 @@ class Spread:
         """Return a row for every domain: its name, its pods, and its state in the plugin.
 
         Keys: `domain`, `pods` (number of matching pods), `counted` (number of pods that the plugin counts), `skew`
-        (skew with one more pod), `allowed` (whether the constraint allows one more).
+        (skew with one more pod), `allowed` (whether the constraint allows one more), `room` (whether a node of it
+        passes the other filters).
 
         Source: PodTopologySpread.Filter.
         """
@@ -207,6 +208,7 @@ class Spread:
         for domain, pods in standing.items():
             allowed = not strict or skew[domain] <= self.max_skew
             row = {"domain": domain, "pods": pods, "counted": counted[domain], "skew": skew[domain], "allowed": allowed}
+            row["room"] = not all(self.marks(node) for node in self._domains()[domain])
             rows.append(row)
         return rows
 

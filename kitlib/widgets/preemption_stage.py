@@ -192,17 +192,16 @@ class PreemptionStage(KitWidget):
     def _scene(self, now: Frame) -> Scene:
         decision = now.decision
         victims = {pod.key for pod in decision.victims} if decision is not None else set()
-        asked = cpu_of(self._question)
         nodes = []
         for name, pods in now.placed.items():
             capacity = self._capacity.get(name, 0)
-            promised = dict.fromkeys(now.promised.get(name, ()), asked)
+            mine = [pod for pod in now.waiting if pod.status.nominated_node_name == name]
+            promised = {pod.name: cpu_of(pod) for pod in mine}
             nodes.append(
                 node_box(name, capacity, by_priority(pods), lambda pod, size: self._token(pod, size, victims), promised)
             )
-        there = {pod.name for pods in now.placed.values() for pod in pods}
-        there |= {name for names in now.promised.values() for name in names}
-        waiting = [self._token(self._question, None, set())] if self._question.name not in there else []
+        waits = [pod for pod in now.waiting if not pod.status.nominated_node_name]
+        waiting = [self._token(pod, None, set()) for pod in waits]
         areas = [
             Area("waits", "Waits", [Box("queue", "pods that wait", waiting)], wide="100%"),
             Area("nodes", "Nodes", nodes, wide="22em"),

@@ -28,11 +28,11 @@ def test_a_prediction_is_given_by_keyboard_and_mouse_kept_and_scored(open_cells)
     group.locator("input[aria-invalid=true]").wait_for()
     box.fill("50000")
     box.press("Tab")
-    page.get_by_text("Kept. Run the next cell to see.").first.wait_for()
+    page.get_by_text("Kept. The answer follows below.").first.wait_for()
     asked = page.get_by_role("group", name="Which class is it?")
     assert asked.bounding_box()["height"] < 100, "question, answers and the button share two lines"
     asked.get_by_label("Guaranteed").check()
-    page.get_by_text("Kept. Run the next cell to see.").nth(1).wait_for()
+    page.get_by_text("Kept. The answer follows below.").nth(1).wait_for()
     page.locator(".jp-CodeCell").last.locator(".jp-InputPrompt").click()
     page.keyboard.press("Shift+Enter")
     page.get_by_text("You predicted 50000; observed: 50000. Right. half of the period").wait_for()
@@ -86,7 +86,7 @@ def test_tables_charts_and_trees_of_later_cells_are_filled_by_the_last_guess(ope
     outputs = page.locator(".jp-OutputArea-output")
     assert "forty-one" not in " ".join(outputs.all_inner_texts()) and held.count() == 4
     page.get_by_role("group", name="Which class is it?").get_by_label("Burstable").check()
-    page.get_by_text("Kept. Run the next cell to see.").first.wait_for()
+    page.get_by_text("Kept. The answer follows below.").first.wait_for()
     assert held.count() == 4
     page.get_by_role("group", name="Which quota").get_by_role("button", name="I don’t know").click()
     outputs.locator("td", has_text="forty-one").first.wait_for()

@@ -46,7 +46,7 @@ class Walk(OpenNotebook):
         else:
             group.get_by_role("textbox").fill(str(answer))
             group.get_by_role("textbox").press("Tab")
-        self.cell(index).get_by_text("Kept. Run the next cell to see.").first.wait_for()
+        self.cell(index).get_by_text("Kept. The answer follows below.").first.wait_for()
         assert not self.cell(index).locator(".kitlib-verdict").count(), (
             f"{self.name}: {key} is answered before the guess"
         )

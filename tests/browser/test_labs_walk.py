@@ -105,7 +105,7 @@ class Bench(OpenNotebook):
         else:
             group.get_by_role("textbox").fill("1")
             group.get_by_role("textbox").press("Tab")
-        self.cell(index).get_by_text("Kept. Run the next cell to see.").first.wait_for()
+        self.cell(index).get_by_text("Kept. The answer follows below.").first.wait_for()
 
     def press(self, name: str, said: str) -> None:
         """A button, and what is said then; what was said before does not count."""

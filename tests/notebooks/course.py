@@ -60,7 +60,7 @@ SECTIONS = (
 )
 RIGHT: dict[str, dict[str, Any]] = {
     "01-a-pod-becomes-cgroup-files": {
-        "quota": 50000,
+        "quota": 150000,
         "levels": "4",
         "by-hand": "400Mi",
         "request": 700,
@@ -132,7 +132,7 @@ RIGHT: dict[str, dict[str, Any]] = {
     },
     "11-eviction": {
         "who": "report",
-        "when": 25,
+        "when": "20 to 30 s later",
         "phase": "it stays, Failed, with reason Evicted",
         "priority": "idle",
         "newcomers": "neither",

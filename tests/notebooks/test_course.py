@@ -136,11 +136,11 @@ def test_a_prediction_that_was_given_is_scored(tmp_path: Path, monkeypatch: pyte
     notebook = nbformat.read(Notebook(NAMES[0]).path, as_version=4)
     for place, cell in enumerate(notebook.cells):
         if cell.source == 'lesson.ask("quota")':
-            notebook.cells.insert(place + 1, nbformat.v4.new_code_cell('lesson._questions["quota"].answer("50000")'))
+            notebook.cells.insert(place + 1, nbformat.v4.new_code_cell('lesson._questions["quota"].answer("150000")'))
             break
     nbclient.NotebookClient(notebook, timeout=120).execute()
     text = everything(outputs(notebook))
-    assert "You predicted 50000; observed: 50000. Right." in text
+    assert "You predicted 150000; observed: 150000. Right." in text
     assert "Predictions: 1 of 1 right." in text
 
 

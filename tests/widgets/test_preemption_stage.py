@@ -93,3 +93,14 @@ def test_other_stories_play_to_their_end(name):
         assert stage.problem == ""
     assert 'role="log"' in stage._log.value
     assert "text/html" in stage._repr_mimebundle_()
+
+
+def test_a_more_important_pod_comes_in_between_and_takes_the_promise():
+    stage = at_the_first_cycle("nomination-lost")
+    assert kinds(stage)["preemptor"] == "promised"
+    step(stage)
+    assert stage.board.token("emperor")["box"] == "queue" and "emperor arrives" in stage.sentence
+    step(stage)
+    assert kinds(stage)["emperor"] == "promised" and stage.board.token("preemptor")["box"] == "queue"
+    stage.board.position = 1
+    assert "emperor" not in kinds(stage) and kinds(stage)["preemptor"] == "promised"

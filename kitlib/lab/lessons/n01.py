@@ -26,10 +26,11 @@ def _requests(seen: Findings) -> dict[str, int]:
 QUESTIONS = [
     Question(
         "quota",
-        "Which quota does the runtime write for the CPU limit of 500m?",
+        "Which quota does the runtime write for the CPU limit of 1500m?",
         unit="µs in every 100 ms",
-        why="A CPU limit of half a CPU becomes a quota of half a period.",
-        formula="quota = milli-CPU × period / 1000 = 500 × 100000 µs / 1000 = 50000 µs",
+        why="The quota may exceed the period: it is the time on all CPUs together. Two busy threads use it up "
+        "in 75 ms.",
+        formula="quota = milli-CPU × period / 1000 = 1500 × 100000 µs / 1000 = 150000 µs",
         picture=show.amounts(
             "CPU time that the container may use in a period",
             lambda seen: {"quota": seen.observed},

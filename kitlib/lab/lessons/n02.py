@@ -27,7 +27,8 @@ QUESTIONS = [
         "The pod cpu-only has an equal request and limit for CPU, and neither for memory. Which QoS "
         "class does the pod have?",
         choices=CLASSES,
-        why="A pod is Guaranteed only if every container has a CPU limit and a memory limit, equal to its requests.",
+        why="Without `spec.resources`, a pod is Guaranteed only if every container has a CPU limit and a memory limit, "
+        "equal to its requests.",
         picture=show.pod("cpu-only"),
     ),
     Question(

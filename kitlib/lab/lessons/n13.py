@@ -46,20 +46,36 @@ def _room(answer: Any, _: Any) -> str:
 
 QUESTIONS = [
     Question(
+        "new",
+        "With the default policies, on which node does the scheduler place the pod named test?",
+        choices=WORKERS,
+        answer_of=lambda host: host or NOWHERE,
+        why="The pod's node affinity excludes worker3, so the 2 pods there do not count: zone2 has 1 pod and zone1 "
+        "has 2. In zone1 the skew would be 2 + 1 − 1 = 2, and zone1 is full; in zone2 it is 1, and worker4 has room.",
+    ),
+    Question(
+        "taints",
+        "With the default policies, what happens to a pod that spreads over the three zones with maxSkew 1?",
+        choices=["it is placed", "it waits: the empty zone counts"],
+        answer_of=_default_policy,
+        why="Unlike nodeAffinityPolicy (Honor), nodeTaintsPolicy is Ignore by default: the scheduler counts the "
+        "tainted zone with 0 pods, "
+        "and this zone blocks other zones.",
+        picture=show.outcomes(
+            "nodeTaintsPolicy and the pod",
+            lambda seen: {
+                "by default": (_fate(seen.observed[0]), bool(seen.observed[0])),
+                **{policy: (_fate(best), best != "pending") for policy, best in seen.observed[1].items()},
+            },
+        ),
+    ),
+    Question(
         "old",
         "On which node does Kubernetes 1.23 place the pod named test?",
         choices=WORKERS,
         answer_of=lambda host: host or NOWHERE,
         why="Release 1.23 counts the pods on worker3: zone1 has 2 pods, and zone2 has 3 pods. In zone2 "
-        "the skew would be 3 + 1 − 2 = 2, and zone1 is full.",
-    ),
-    Question(
-        "new",
-        "On which node does Kubernetes 1.24 place the pod named test?",
-        choices=WORKERS,
-        answer_of=lambda host: host or NOWHERE,
-        why="Release 1.24 does not count nodes that the pod's node affinity excludes. So zone2 has 1 pod, "
-        "and the pod named test fits in zone2.",
+        "the skew would be 3 + 1 − 2 = 2. The constraint allows zone1, but both of its nodes are full.",
     ),
     Question(
         "side",
@@ -73,22 +89,6 @@ QUESTIONS = [
             lambda seen: {
                 "1.23": (", ".join(seen.observed[1]) or "pending", bool(seen.observed[1])),
                 "1.24": (seen.observed[0] or "pending", bool(seen.observed[0])),
-            },
-        ),
-    ),
-    Question(
-        "taints",
-        "With the default policies of 1.26, what happens to a pod that spreads over the three zones with maxSkew 1?",
-        choices=["it is placed", "it waits: the empty zone counts"],
-        answer_of=_default_policy,
-        why="Unlike nodeAffinityPolicy (Honor), nodeTaintsPolicy is Ignore by default: the scheduler counts the "
-        "tainted zone with 0 pods, "
-        "and this zone blocks other zones.",
-        picture=show.outcomes(
-            "nodeTaintsPolicy and the pod",
-            lambda seen: {
-                "by default": (_fate(seen.observed[0]), bool(seen.observed[0])),
-                **{policy: (_fate(best), best != "pending") for policy, best in seen.observed[1].items()},
             },
         ),
     ),

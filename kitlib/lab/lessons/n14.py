@@ -60,7 +60,7 @@ QUESTIONS = [
         "With the budget for the batch pods, which pod does the scheduler preempt?",
         choices=PODS,
         why="The scheduler avoids a budget violation if it can. It preempts a pod of priority 100 instead of a pod of "
-        "priority 10.",
+        "priority 10. Of n1 and n2, n2 has the victim that started later.",
         picture=show.preempted("Pods that leave, with a budget for batch"),
     ),
     Question(

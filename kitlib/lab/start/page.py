@@ -8,7 +8,7 @@ from typing import Any
 
 from kitlib.advisor import first_kill as kill
 from kitlib.api.errors import KitError
-from kitlib.lab.course_map import continue_with, course_map, first_path, grouped
+from kitlib.lab.course_map import FIRST_PATH, continue_with, course_map, first_path, grouped
 from kitlib.lab.launch import START
 from kitlib.lab.lesson import Lesson
 from kitlib.lab.prediction import Prediction
@@ -17,8 +17,6 @@ from kitlib.lab.start import throttle
 from kitlib.widgets._parts.start_page import StartPage
 
 LESSON = START.removesuffix(".ipynb")
-SCENES_LESSON = "05-who-dies-first"
-"""The notebook that explains the first scene."""
 HOW = {
     "docker": "Pods are processes of this machine's kernel, in a disposable container without network.",
     "kubernetes": "Pods are processes of the kernel of a Kubernetes cluster's machine, inside a pod that plays a node.",
@@ -29,9 +27,9 @@ HOW_REAL_BROWSER = "For a real kernel install kitlib where Docker or Podman runs
 
 
 def scene_of(progress: Progress) -> dict[str, Any]:
-    """Return the data of the first scenes, and the lesson that explains them step by step."""
+    """Return the data of the first scenes, and the first stop of the path of ninety minutes, to go on with."""
     pods = [{"name": p.name, "qos": p.qos, "requests": p.requests, "uses": p.uses} for p in kill.PODS]
-    card = next(one for one in course_map(progress) if one.name == SCENES_LESSON)
+    card = next(one for one in course_map(progress) if one.number == FIRST_PATH[0])
     return {
         "pods": pods,
         "capacity": kill.CAPACITY,

@@ -25,29 +25,21 @@ def test_a_seed_decides() -> None:
 
 
 def test_a_repeated_attempt_gets_the_names_again() -> None:
-    names, given = Names(5), dict[str, list[str]]()
+    names, given = Names(5), list[str]()
     with names.repeating(given):
-        suffix, uid = names.new_suffix(), names.new_uid()
+        first = [names.new_suffix(), names.new_uid()]
+    assert given == first
     with names.repeating(given):
         again = [names.new_suffix(), names.new_uid(), names.new_suffix()]
-    assert again[:2] == [suffix, uid] and given == {"suffixes": [suffix, again[2]], "uids": [uid]}
-    assert names.new_suffix() not in given["suffixes"]
-
-
-def test_an_attempt_with_names_in_another_order_gets_no_uid_as_a_suffix() -> None:
-    """A repeated change of a Job may create fewer objects before its pods, which are then named after UIDs."""
-    names, given = Names(5), dict[str, list[str]]()
-    with names.repeating(given):
-        drawn(names)
-    with names.repeating(given):
-        assert len(names.new_suffix()) == 5 and len(names.new_suffix()) == 5 and len(names.new_uid()) == 36
+    assert again[:2] == first and given == again
+    assert names.new_suffix() not in given
 
 
 def test_attempts_inside_of_attempts_are_apart() -> None:
-    names, outer, inner = Names(5), dict[str, list[str]](), dict[str, list[str]]()
+    names, outer, inner = Names(5), list[str](), list[str]()
     with names.repeating(outer):
         one = names.new_uid()
         with names.repeating(inner):
             two = names.new_uid()
         three = names.new_uid()
-    assert (outer, inner) == ({"uids": [one, three]}, {"uids": [two]})
+    assert (outer, inner) == ([one, three], [two])
