@@ -40,9 +40,12 @@ function link(path, ...children) {
   return h("a", { href: href(path) ?? "#", onclick: open, title: path }, ...children);
 }
 
+// Width of a scene in its own units: on a phone half as many, so that letters keep their size.
+const units = () => (matchMedia("(max-width: 480px)").matches ? 380 : 760);
+
 // The node: its memory from left to right, one bar a pod, to scale.
 function nodeBar(scene) {
-  const width = 760, height = 108, left = 2, room = width - 4;
+  const width = units(), height = 108, left = 2, room = width - 4;
   const x = (mib) => (mib / scene.capacity) * room;
   const svg = s("svg", { viewBox: `0 0 ${width} ${height}`, class: LETTERS + "-node", role: "img" });
   const defs = s("defs");
@@ -60,7 +63,7 @@ function nodeBar(scene) {
     const name = s("text", wide > 60 ? { x: 10, y: 25 } : { x: wide / 2, y: -8, "text-anchor": "middle" });
     name.textContent = pod.name;
     const uses = s("text", wide > 60 ? { x: 10, y: 44, class: "small" } : { x: wide / 2, y: 34, class: "small", "text-anchor": "middle" });
-    uses.textContent = wide > 60 ? pod.uses + " MiB" : pod.uses;
+    uses.textContent = wide > 60 ? pod.uses + " MiB" : wide > 12 ? pod.uses : "";
     group.append(name, uses);
     if (pod.name === scene.grows) {
       const more = s("rect", { x: wide - 1, y: 1, width: x(scene.more), height: 56, class: "growth" });
@@ -180,7 +183,7 @@ function killScene(model) {
 }
 
 function throttleScene(model) {
-  const scene = model.get("scene"), periods = 4, width = 760, lane = 30;
+  const scene = model.get("scene"), periods = 4, width = units(), lane = 30;
   const svg = s("svg", { viewBox: `0 0 ${width} ${scene.processors * (lane + 8) + 26}`, class: LETTERS + "-ribbon", role: "img" });
   const said = h("p", { role: "status" }, "Move the slider: the kernel answers.");
   const shown = h("output", {}, scene.first + "m");
@@ -202,7 +205,7 @@ function throttleScene(model) {
     }
     for (let period = 0; period <= periods; period++) {
       const tick = s("text", { x: Math.min(period * one + 2, width - 2), y: scene.processors * (lane + 8) + 14, class: "small soft", "text-anchor": period === periods ? "end" : "start" });
-      tick.textContent = period * 100 + " ms";
+      tick.textContent = period * 100 + (period === periods || width > 400 ? " ms" : "");
       svg.append(tick);
     }
   }
