@@ -53,7 +53,7 @@ class ExplainBoard(KitWidget):
         self._decision: Decision | None = None
         self._setting = False
         followed = Release(release).name if release is not None else Release.latest().name
-        self.text = ipw.Textarea(placeholder=f"the output of: {COMMAND}", layout={"width": "98%", "height": "9em"})
+        self.text = ipw.Textarea(placeholder=f"the output of: {COMMAND}", layout={"width": "98%", "height": "7em"})
         self.text.add_class("kitlib-mono")
         labelled(self.text, "", "what kubectl printed")
         self.example = self.button("Load an example", self._load_example, "a pod that waits, of the kit's own", "book")
