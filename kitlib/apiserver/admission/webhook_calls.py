@@ -79,7 +79,7 @@ class Attempts:
     def __init__(self) -> None:
         self.answers: dict[str, Answer] = {}
         self.done: dict[str, Any] = {}
-        self._names: list[str] = []
+        self._names: dict[str, list[str]] = {}
 
     @contextmanager
     def attempt(self, names: Names) -> Iterator[None]:

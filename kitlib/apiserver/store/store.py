@@ -234,7 +234,10 @@ class Store:
 
     def new_uid(self) -> str:
         """Return a UID that is not in use."""
-        return self.names.new_uid()
+        # A repeated request gets its earlier names again, some of which its completed steps have used.
+        while self.has_uid(uid := self.names.new_uid()):
+            pass
+        return uid
 
     def new_suffix(self) -> str:
         """Return the five random characters at the end of a generated name."""

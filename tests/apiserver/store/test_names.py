@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 
+from kitlib.api.core import ConfigMap
+from kitlib.api.meta import ObjectMeta
 from kitlib.apiserver.store.names import SUFFIX_ALPHABET, Names
+from kitlib.apiserver.store.store import Store
 
 
 def drawn(names: Names, count: int = 3) -> list[str]:
@@ -25,21 +28,39 @@ def test_a_seed_decides() -> None:
 
 
 def test_a_repeated_attempt_gets_the_names_again() -> None:
-    names, given = Names(5), list[str]()
+    names, given = Names(5), dict[str, list[str]]()
     with names.repeating(given):
-        first = [names.new_suffix(), names.new_uid()]
-    assert given == first
+        suffix, uid = names.new_suffix(), names.new_uid()
     with names.repeating(given):
         again = [names.new_suffix(), names.new_uid(), names.new_suffix()]
-    assert again[:2] == first and given == again
-    assert names.new_suffix() not in given
+    assert again[:2] == [suffix, uid] and given == {"suffixes": [suffix, again[2]], "uids": [uid]}
+    assert names.new_suffix() not in given["suffixes"]
+
+
+def test_an_attempt_with_names_in_another_order_gets_no_uid_as_a_suffix() -> None:
+    """A repeated change of a Job may create fewer objects before its pods, which are then named after UIDs."""
+    names, given = Names(5), dict[str, list[str]]()
+    with names.repeating(given):
+        drawn(names)
+    with names.repeating(given):
+        assert len(names.new_suffix()) == 5 and len(names.new_suffix()) == 5 and len(names.new_uid()) == 36
 
 
 def test_attempts_inside_of_attempts_are_apart() -> None:
-    names, outer, inner = Names(5), list[str](), list[str]()
+    names, outer, inner = Names(5), dict[str, list[str]](), dict[str, list[str]]()
     with names.repeating(outer):
         one = names.new_uid()
         with names.repeating(inner):
             two = names.new_uid()
         three = names.new_uid()
-    assert (outer, inner) == ([one, three], [two])
+    assert (outer, inner) == ({"uids": [one, three]}, {"uids": [two]})
+
+
+def test_a_repeated_request_shares_no_names_with_objects_that_it_has_stored() -> None:
+    """A step that is done is not repeated, so its objects are there when the names come again."""
+    store, given = Store(), dict[str, list[str]]()
+    for _ in range(2):
+        with store.names.repeating(given):
+            store.create(ConfigMap(metadata=ObjectMeta(generate_name="a-", namespace="default")))
+    first, second = store.list(ConfigMap)
+    assert first.metadata.uid != second.metadata.uid and first.name != second.name
