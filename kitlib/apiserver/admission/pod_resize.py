@@ -259,17 +259,26 @@ class PodResizeValidatorPlugin(AdmissionPlugin):
 def resize_patch(pod: Pod, containers: Mapping[str, Mapping[str, Mapping[str, str]]]) -> dict[str, Any]:
     """Return the resources of containers as a patch of their pod.
 
+    The patch lists containers in the pod's order, because a resize may not reorder them.
+
     Raises:
         KitError: the pod has no such container.
     """
-    mains, inits = ({c.name for c in some} for some in (pod.spec.containers, pod.spec.init_containers))
-    for container in containers:
-        if container not in mains | inits:
-            valid = ", ".join(sorted(mains | inits))
-            raise KitError(f'pods "{pod.name}": container {container!r} not found; valid values: {valid}')
-    listed = [{"name": c, "resources": {k: dict(v) for k, v in r.items()}} for c, r in containers.items()]
     lists = {
-        "containers": [one for one in listed if one["name"] in mains],
-        "initContainers": [one for one in listed if one["name"] not in mains],
+        field: [c.name for c in some]
+        for field, some in (("containers", pod.spec.containers), ("initContainers", pod.spec.init_containers))
     }
-    return {"spec": {field: items for field, items in lists.items() if items}}
+    known = [name for names in lists.values() for name in names]
+    for container in containers:
+        if container not in known:
+            valid = ", ".join(sorted(known))
+            raise KitError(f'pods "{pod.name}": container {container!r} not found; valid values: {valid}')
+    patch = {
+        field: [
+            {"name": name, "resources": {kind: dict(amounts) for kind, amounts in containers[name].items()}}
+            for name in names
+            if name in containers
+        ]
+        for field, names in lists.items()
+    }
+    return {"spec": {field: items for field, items in patch.items() if items}}

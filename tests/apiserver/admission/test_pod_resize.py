@@ -14,7 +14,7 @@ from kitlib.api.meta import ObjectMeta
 from kitlib.api.release import Release
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.apiserver.admission.apiserver import APIServer
-from kitlib.apiserver.admission.pod_resize import check_features
+from kitlib.apiserver.admission.pod_resize import check_features, resize_patch
 
 CPU_MEMORY = {"cpu": "100m", "memory": "100Mi"}
 
@@ -217,3 +217,13 @@ def test_a_nodes_declared_features_allow_a_resize(node: list[str] | None, releas
     with pytest.raises(Forbidden) as caught:
         check_features(new, old, found, Release(release))
     assert str(caught.value) == f'pods "p" is forbidden: {said}'
+
+
+def test_containers_may_be_named_in_any_order() -> None:
+    """Lists of a patch reorder those of the pod, which a resize refuses."""
+    asked = {name: {"requests": {"cpu": "200m"}} for name in ("side", "b", "a")}
+    patch = resize_patch(from_dict(pod(), Pod), asked)
+    assert {field: [one["name"] for one in some] for field, some in patch["spec"].items()} == {
+        "containers": ["a", "b"],
+        "initContainers": ["side"],
+    }
