@@ -135,20 +135,21 @@ def _next(
     """Draw the position of the next pod: green if it is allowed, crossed out if not."""
     name, allowed = str(row["domain"]), bool(row["allowed"])
     y = floor - (int(row["counted"]) + 1) * tall
+    room = not allowed or bool(row.get("room", True))
     told = "may" if allowed else "may not"
-    told = told if row.get("room", True) else "finds no node, though the constraint says it " + told
+    told = told if room else "finds no node, though the constraint says it may"
     label = f"the next pod {told} go to {name}: skew {row['skew']}{', chosen' if chosen else ''}"
     names: dict[str, object] = {"data_press": name, "role": "button", "tabindex": 0, "aria_label": label}
     if many:
         names = {}
-    middle, colour = x + wide / 2, "green" if row.get("room", True) else "soft"
+    middle, colour = x + wide / 2, "green" if room else "soft"
     hit = None if many else (x, y + tall / 2 - 12, wide, 24)
     with picture.part(hit, **names):
         if allowed:
             if chosen:
                 picture.rect(x, y + 1, wide, tall - 2, "green", tint=42)
             picture.rect(x, y + 1, wide, tall - 2, stroke=colour, weight=2, dash="5 3")
-            words = "★ next" if chosen else "next" if row.get("room", True) else "no node"
+            words = "★ next" if chosen else "next" if room else "no node"
             if tall >= 13 and wide > LETTER * len(words):
                 picture.text(middle, y + tall / 2 + 4, words, anchor="middle", bold=chosen)
         else:
