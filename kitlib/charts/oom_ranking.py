@@ -86,7 +86,7 @@ def oom_ranking(rows: Sequence[Row], *, killed: str = "", told: bool = True) -> 
             "yaxis": {"categoryorder": "array", "categoryarray": list(reversed(names))},
             "xaxis": {
                 "title": {"text": "badness in Mi: memory, and oom_score_adj ‰ of all memory, negative to the left"},
-                "range": [min([0.0, *rest]), 1.25 * max([1.0, *ends])],  # the badness stands beside the bar
+                "range": [min([0.0, *rest]), 1.25 * max([1.0, *ends])],  # room for the badness right of the bar
             },
         }
         return {"data": data if ranked else [], "layout": layout}

@@ -176,13 +176,8 @@ def line_of(state: str, name: str = "cluster") -> str:
 
 def _node(plan: Any) -> SharedNode:
     flags = plan.kubelet
-    if (
-        plan.images
-        or plan.missing_images
-        or plan.devices
-        or isinstance(flags, str)
-        or any(not isinstance(flag, str) for flag in flags)
-    ):
+    files = isinstance(flags, str) or any(not isinstance(flag, str) for flag in flags)
+    if files or plan.images or plan.missing_images or plan.devices:
         raise KitError(f"share: node {plan.name}: images, devices and configuration files cannot be put into a link")
     taints = [f"{taint.key}={taint.value or ''}:{taint.effect}" for taint in plan.taints]
     return SharedNode(

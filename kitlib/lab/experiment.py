@@ -92,7 +92,7 @@ class Experiment(Facts):
         """Bind a pod to a node, as a scheduler outside the cluster does."""
         self._cluster.bind(name, node)
 
-    def add_node_like(self, node: str, name: str, *, without: str = "kubernetes.io/hostname") -> None:
+    def add_node_like(self, node: str, name: str, *, without: str = "") -> None:
         """Add a node with the capacity, taints and labels of another one, except its host name and one more label."""
         like, own = self.node(node), ("kubernetes.io/hostname", without)
         labels = {key: value for key, value in like.metadata.labels.items() if key not in own}

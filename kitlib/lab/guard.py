@@ -146,8 +146,9 @@ class LabGuard:
             if found := self._left_over(key):
                 yield RefusedChange(found, self._way_out(key))
         for key, changes in self._of.items():
-            is_default = any(to_dict(change.object).get("globalDefault") for change in changes)
-            if key[0] == "PriorityClass" and is_default and not self._is_first(key):
+            if key[0] != "PriorityClass" or self._is_first(key):
+                continue
+            if any(to_dict(change.object).get("globalDefault") for change in changes):
                 found = f"{_said(key)} is the default of all new pods (globalDefault), also of other teams"
                 yield RefusedChange(found, "name the class in the pod instead; lab.reset() starts again")
 
@@ -411,24 +412,24 @@ def _is_same_limit(path: Path, before: Any, now: Any) -> bool:
     if path[-3:-1] != ("resources", "limits"):
         return False
     old, new = (_amounts(view, "limits", path[-1]) for view in (before, now))
-    if "" in old or "" not in new or old.keys() != _containers(before) or new[""] != sum(old.values(), Quantity(0)):
+    containers = _owners(before).keys() - {""}
+    if "" in old or "" not in new or old.keys() != containers or new[""] != sum(old.values(), Quantity(0)):
         return False
     return "containers" not in path or len(old) == 1
 
 
-def _containers(view: Any) -> set[str]:
+def _owners(view: Any) -> dict[str, Any]:
+    """Return what may have resources in a pod's view, by container; "" = the pod as a whole."""
     spec = view["spec"]
-    containers = ((spec.get("template") or {}).get("spec") or spec).get("containers")
-    return set(containers) if isinstance(containers, dict) else set()
+    spec = (spec.get("template") or {}).get("spec") or spec
+    containers = spec.get("containers")
+    return {"": spec, **(containers if isinstance(containers, dict) else {})}
 
 
 def _amounts(view: Any, kind: str, resource: str) -> dict[str, Quantity]:
     """Return the requests or limits of a resource in a pod's view, by container; "" = the pod as a whole."""
-    spec = view["spec"]
-    spec = (spec.get("template") or {}).get("spec") or spec
-    containers = spec.get("containers")
-    owners = {"": spec, **(containers if isinstance(containers, dict) else {})}
-    found = {name: ((one.get("resources") or {}).get(kind) or {}).get(resource) for name, one in owners.items()}
+    owners = _owners(view).items()
+    found = {name: ((one.get("resources") or {}).get(kind) or {}).get(resource) for name, one in owners}
     return {name: amount for name, amount in found.items() if isinstance(amount, Quantity)}
 
 

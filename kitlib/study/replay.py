@@ -33,7 +33,6 @@ class Frame:
         what: description of the action.
         queues: names of the waiting pods by queue, in order.
         placed: bound pods by node name.
-        promised: names of the nominated pods by node name.
         waiting: pods without a node, in the order of their creation.
         decision: decision of the scheduling cycle; None if the action was no cycle.
         log: all entries since the start.
@@ -43,10 +42,18 @@ class Frame:
     what: str
     queues: Mapping[str, Sequence[str]]
     placed: Mapping[str, Sequence[Pod]]
-    promised: Mapping[str, Sequence[str]]
     waiting: Sequence[Pod]
     decision: Decision | None
     log: tuple[Happening, ...]
+
+    @property
+    def promised(self) -> dict[str, list[str]]:
+        """The names of the nominated pods by node name."""
+        found: dict[str, list[str]] = {}
+        for pod in self.waiting:
+            if pod.status.nominated_node_name:
+                found.setdefault(pod.status.nominated_node_name, []).append(pod.name)
+        return found
 
     def row(self) -> dict[str, Any]:
         """Return seconds, description and queues as plain data."""
@@ -204,18 +211,15 @@ class Replay:
         driver = self._driver
         self._stands_at = len(self._actions)
         placed: dict[str, list[Pod]] = {node.name: [] for node in driver.scheduler.snapshot.nodes}
-        promised: dict[str, list[str]] = {}
         waiting: list[Pod] = []
         for pod in driver.pods.values():
             if pod.spec.node_name:
                 placed[pod.spec.node_name].append(pod)
-                continue
-            waiting.append(pod)
-            if pod.status.nominated_node_name:
-                promised.setdefault(pod.status.nominated_node_name, []).append(pod.name)
+            else:
+                waiting.append(pod)
         queues = {name: list(pods) for name, pods in driver.waiting().items()}
         seconds = driver.clock.now_ms() / 1000
-        return Frame(seconds, what, queues, placed, promised, waiting, decision, tuple(driver.log))
+        return Frame(seconds, what, queues, placed, waiting, decision, tuple(driver.log))
 
 
 def _cycles(driver: Driver) -> dict[str, Decision]:

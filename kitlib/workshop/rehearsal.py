@@ -335,11 +335,10 @@ def live_a_day(hub: str, word: str, accounts: list[str], measured: RehearsalResu
             step, began = "kernel", together()
             kernel = hub_client.RemoteKernel(session, hub, account)
             for step, code in STEPS.items():
-                start = time.monotonic()
                 if step.endswith("check"):
                     together()
-                    kernel.connect()  # the server closes a connection whose pings nobody answered meanwhile
-                    start = time.monotonic()
+                    kernel.connect()  # the server has closed a connection on which no ping was answered
+                start = time.monotonic()
                 ended, _ = kernel.run(code)
                 if ended != "ok":
                     raise KitError(ended)

@@ -41,7 +41,7 @@ GO = (
     r'{"downwardAPI":{"items":[{"path":"x","resourceFieldRef":{"containerName":"c","divisor":"0","resource":'
     r'"limits.cpu"}}]},"name":"d"}]}}}}'
 )
-"""What getPatch of Kubernetes 1.36.2 (pkg/controller/daemon/update.go) printed for a DaemonSet with the template."""
+"""The bytes that getPatch of Kubernetes 1.36.2 (pkg/controller/daemon/update.go) printed for this template."""
 
 
 def test_the_data_of_a_revision_have_the_bytes_that_clients_compare() -> None:

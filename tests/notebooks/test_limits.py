@@ -22,7 +22,7 @@ BEFORE = 15
 WORDS = 1000
 """Words of prose in one notebook."""
 CELLS, QUESTIONS, MINUTES = 50, 9, 25
-"""What fits into one sitting; the minutes are those of the start page, in steps of five."""
+"""The minutes of one sitting, as the start page rounds them: in steps of five."""
 HALVED = {"09": 600, "16": 420}
 """Notebooks that were long: fewer words."""
 EVERY = pytest.mark.parametrize("notebook", [Notebook(name) for name in NAMES], ids=lambda n: n.name)

@@ -63,7 +63,7 @@ def test_the_manifests_apply_strictly_and_again_without_a_change(kubectl: Client
 
 
 def test_the_guides_options_hand_on_any_word(kubectl: Client) -> None:
-    """With --set a comma ends the value and digits become a number, which the chart refuses."""
+    """The option --set ends a value at a comma and makes digits a number, which the chart refuses."""
     chart = kubectl.folder / "chart"
     (chart / "templates").mkdir(parents=True)
     (chart / "Chart.yaml").write_text("{apiVersion: v2, name: chart, version: 1.0.0}\n")

@@ -203,6 +203,19 @@ def _images(given: Mapping[str, object], where: str) -> tuple[Image, ...]:
     return tuple(made)
 
 
+def images_left_out(plan: NodePlan, machine: MachineInfo) -> list[str]:
+    """Return what a plan declares about images and the disk without effect on a real node, as notes."""
+    notes = []
+    if plan.missing_images:
+        notes.append("images are declared missing; pods run on the node's own root, so no image is pulled")
+    if plan.images or machine.ephemeral_storage:
+        notes.append(
+            "images and a disk are declared; pods run on the node's own root and write to memory, so nothing of "
+            "them can be collected as garbage, and there is no disk pressure"
+        )
+    return notes
+
+
 def _patterns(given: object, where: str) -> tuple[str, ...]:
     if not isinstance(given, list | tuple) or not all(isinstance(one, str) and one for one in given):
         raise KitError(f'{where}.missing_images: a list of patterns of names is expected ("*:404"), found {given!r}')

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from kitlib.api.errors import KitError
-from kitlib.cluster.nodes.plan import NodePlan
+from kitlib.cluster.nodes.plan import NodePlan, images_left_out
 from kitlib.cluster.nodes.provisioner import Connect, Held, Show
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.node.real import container, engine, host, reaper
@@ -134,13 +134,7 @@ class EngineProvisioner:
             notes.append(f"cgroup v{node_plan.cgroup_version} was asked for, the engine's kernel has v{have_version}")
         if machine.swap:
             notes.append("swap is declared; whether there is any, the host decides")
-        if node_plan.missing_images:
-            notes.append("images are declared missing; pods run on the node's own root, so no image is pulled")
-        if node_plan.images or machine.ephemeral_storage:
-            notes.append(
-                "images and a disk are declared; pods run on the node's own root and write to memory, so nothing of "
-                "them can be collected as garbage, and there is no disk pressure"
-            )
+        notes += images_left_out(node_plan, machine)
         start = partial(
             container.start,
             self._client,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kitlib.api.errors import KitError
-from kitlib.cluster.nodes.plan import NodePlan
+from kitlib.cluster.nodes.plan import NodePlan, images_left_out
 from kitlib.cluster.nodes.provisioner import Connect, Held, Show
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.node.kubernetes import manifest, pods
@@ -121,13 +121,7 @@ class PodProvisioner:
             notes.append(f"cgroup v{node_plan.cgroup_version} was asked for; the machine that runs the pod decides")
         if machine.swap:
             notes.append("swap is declared; whether there is any, the machine that runs the pod decides")
-        if node_plan.missing_images:
-            notes.append("images are declared missing; pods run on the node's own root, so no image is pulled")
-        if node_plan.images or machine.ephemeral_storage:
-            notes.append(
-                "images and a disk are declared; pods run on the node's own root and write to memory, so nothing of "
-                "them can be collected as garbage, and there is no disk pressure"
-            )
+        notes += images_left_out(node_plan, machine)
         systemd = config.settings.cgroup_driver == "systemd"
         body = manifest.node_pod(
             self._name(node_plan.name),

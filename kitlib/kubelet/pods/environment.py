@@ -6,6 +6,7 @@ kubecontainer.ExpandContainerCommandAndArgs.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -102,8 +103,9 @@ def make_environment_variables(
                 else:
                     skipped.setdefault(f"{kind} {pod.namespace}/{reference.name}", []).append(name)
     size = sum(map(len, links.values())) + sum(map(len, values.values()))
+    known = ChainMap(values, links)
     for variable in container.env:
-        found = _value(pod, container, variable, {**links, **values} if links else values, objects, allocatable)
+        found = _value(pod, container, variable, known, objects, allocatable)
         if found is not None:
             values[variable.name] = found
             size += len(found)

@@ -24,7 +24,7 @@ from kitlib.kubelet.loop.interfaces import ContainerProblem
 from kitlib.kubelet.pods.volume_files import makes_files, sub_path
 from kitlib.node.common.workload import ANNOTATION, FOREVER, Workload, declared_workload
 from kitlib.node.real import seccomp, workload_process
-from kitlib.node.real.volumes import host_directory
+from kitlib.node.real.volumes import place_of
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 UNPRIVILEGED_UID = 65534
@@ -41,7 +41,7 @@ INIT = ["/bin/sh", "-c", "trap 'exit 0' TERM; while :; do sleep infinity & wait 
 SERVER = ["/bin/sh", "-c", "trap 'exit 0' TERM; sleep infinity & wait"]
 """The replacement of an image's own program; the kernel discards SIGTERM for a process 1 without a handler."""
 PROGRAMS = "/usr/local/lib/kitlib/images"
-"""The folder of the node's root with programs that stand in for those of images, by the last part of their names."""
+"""The folder of the node's root with programs that replace those of images, by the last part of the images' names."""
 _DISK = ("cache", "disk", "logs", "volume", "inodes", "child", "shm")
 _TMPFS = ["nosuid", "nodev", "mode=1777"]
 
@@ -259,13 +259,13 @@ def volumes(
     notes: list[str] = []
     for mount in container.volume_mounts:
         volume = kinds.get(mount.name)
-        shared = host_directory(volume) if volume is not None else ""
-        if volume is None or not (shared or volume.empty_dir is not None or makes_files(volume)):
+        place = place_of(volume, directory) if volume is not None else ""
+        if volume is None or not (place or makes_files(volume)):
             notes.append(f"volume {mount.name!r}: this kind of volume does not exist on this node")
             continue
         written = makes_files(volume)
         options = ["bind", "nosuid", "nodev", "ro" if mount.read_only or written else "rw"]
-        source, below = shared or f"{directory}/{mount.name}", sub_path(mount, env)
+        source, below = place or f"{directory}/{mount.name}", sub_path(mount, env)
         if below and written:
             source = os.path.realpath(f"{source}/{below}")  # the current version: a subPath does not receive updates
         elif below:

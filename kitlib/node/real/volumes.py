@@ -46,12 +46,17 @@ def shm(pod: Pod) -> str:
 
 
 def host_directory(volume: Volume) -> str:
-    """Return the directory that stands in for one of the node, the same for each pod; "" = none for this volume."""
+    """Return the directory that replaces a hostPath, the same for each pod; "" = none for this volume."""
     path = volume.host_path
     if path is None or path.type != "DirectoryOrCreate":
         return ""
     # one component, so that no link in the directory of a shorter path leads elsewhere
     return f"{STATE}/host/{hashlib.sha256(os.path.normpath(path.path).encode()).hexdigest()}"
+
+
+def place_of(volume: Volume, folder: str) -> str:
+    """Return the directory of a volume that pods write to, below `folder` or shared; "" = another kind of volume."""
+    return host_directory(volume) or (f"{folder}/{volume.name}" if volume.empty_dir is not None else "")
 
 
 def make(pod: Pod, allocatable: int) -> list[str]:
@@ -64,9 +69,7 @@ def make(pod: Pod, allocatable: int) -> list[str]:
     notes = []
     sizes: dict[str, tuple[int | None, int]] = {shm(pod): (SHM_SIZE, 0o1777)}
     for volume in pod.spec.volumes:
-        shared = host_directory(volume)
-        if shared or volume.empty_dir is not None:
-            place = shared or f"{directory(pod)}/{volume.name}"
+        if place := place_of(volume, directory(pod)):
             os.makedirs(place, exist_ok=True)
             os.chmod(place, 0o777)
             if volume.empty_dir is not None and volume.empty_dir.medium == "Memory":
@@ -142,11 +145,11 @@ class SubPaths:
         kinds = {volume.name: volume for volume in pod.spec.volumes}
         for mount in container.volume_mounts:
             volume, below = kinds.get(mount.name), sub_path(mount, env)
-            shared = host_directory(volume) if volume is not None else ""
-            if not below or volume is None or not (shared or volume.empty_dir is not None):
+            place = place_of(volume, directory(pod)) if volume is not None else ""
+            if not below or not place:
                 continue
             try:
-                held = open_below(shared or f"{directory(pod)}/{mount.name}", below)
+                held = open_below(place, below)
             except (OSError, KitError) as error:
                 self.close()
                 why = (

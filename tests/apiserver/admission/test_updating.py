@@ -74,13 +74,19 @@ def test_metadata_is_checked_for_all_kinds_and_again_for_each() -> None:
     assert {cause.field for cause in error.value.errors} == {"metadata.finalizers", "metadata.finalizers[0]"}
 
 
-def test_no_finalizer_is_added_to_what_is_being_deleted() -> None:
-    """Source: ValidateNoNewFinalizers, whose list is a Go value."""
+def with_a_deleted_object() -> tuple[APIServer, dict[str, Any]]:
+    """Return an API server whose ConfigMap is kept by a finalizer after its deletion, and the object of before."""
     api = APIServer()
     made = stored(api, "ConfigMap", "v1", data={})
     made["metadata"]["finalizers"] = ["a.example/f"]
     api.update(from_dict(made))
     api.delete("ConfigMap", "x", "default")
+    return api, made
+
+
+def test_no_finalizer_is_added_to_what_is_being_deleted() -> None:
+    """Source: ValidateNoNewFinalizers, whose list is a Go value."""
+    api, _ = with_a_deleted_object()
     dying = to_dict(api.store.get("ConfigMap", "x", "default"))
     dying["metadata"]["finalizers"] = ["a.example/h", "a.example/f", "a.example/g"]
     with pytest.raises(Invalid) as error:
@@ -92,11 +98,7 @@ def test_no_finalizer_is_added_to_what_is_being_deleted() -> None:
 
 
 def test_no_update_takes_a_deletion_back() -> None:
-    api = APIServer()
-    made = stored(api, "ConfigMap", "v1", data={})
-    made["metadata"]["finalizers"] = ["a.example/f"]
-    api.update(from_dict(made))
-    api.delete("ConfigMap", "x", "default")
+    api, made = with_a_deleted_object()
     api.update(from_dict({**made, "metadata": {**made["metadata"], "resourceVersion": ""}}))
     assert api.store.get("ConfigMap", "x", "default").metadata.deletion_timestamp is not None
 

@@ -63,6 +63,6 @@ def test_the_page_shows_progress_only_while_the_reader_waits():
 
 
 def test_the_start_page_brings_every_token_that_it_uses() -> None:
-    """On a first visit, no widget and no lesson has brought the style sheet of the tokens."""
+    """No widget and no lesson has brought the style sheet of the tokens on a first visit."""
     used = set(re.findall(r"var\((--kit-[\w-]+)", str(StartPage._esm)))
     assert used and used <= set(re.findall(r"(--kit-[\w-]+):", str(StartPage._esm)))
